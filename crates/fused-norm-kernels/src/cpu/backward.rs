@@ -1,0 +1,278 @@
+//! The backward pass: checks, memory, which task computes which rows, and the sum of the tasks'
+//! partial dgamma and dbeta.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+
+use macerator::Simd;
+
+use super::affine::check_length;
+use super::row::{Copied, Discard, InPlace, Ones, accumulate, correlate, input_gradient};
+use super::{Element, Rows, Statistic, split};
+use crate::{Error, Problem};
+
+/// Which gradients are computed. No work is done for the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// The gradient of x.
+    pub dx: bool,
+    /// The gradient of gamma.
+    pub dgamma: bool,
+    /// The gradient of beta.
+    pub dbeta: bool,
+}
+
+/// The wanted gradients; what was not wanted is `None`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gradients<T: Element> {
+    /// `rows·row_len`, dense; `None` too where dx has overwritten dy.
+    pub dx: Option<Vec<T>>,
+    /// `row_len`, in the type of computation.
+    pub dgamma: Option<Vec<T::Statistic>>,
+    /// `row_len`, in the type of computation.
+    pub dbeta: Option<Vec<T::Statistic>>,
+}
+
+/// What a backward pass reads beside dy.
+struct Saved<'a, T: Element> {
+    x: Rows<'a, T>,
+    rstd: &'a [T::Statistic],
+    gamma: Option<&'a [T::Statistic]>,
+}
+
+/// The gradients of [`forward`](super::forward), from `dy` and what the forward pass had and saved.
+///
+/// # Errors
+///
+/// If a buffer does not fit the problem, or dgamma is wanted without gamma.
+pub fn backward<T: Element>(
+    problem: &Problem,
+    dy: Rows<'_, T>,
+    x: Rows<'_, T>,
+    rstd: &[T::Statistic],
+    gamma: Option<&[T::Statistic]>,
+    wanted: Wanted,
+) -> Result<Gradients<T>, Error> {
+    dy.check("dy", problem)?;
+    let saved = Saved::checked(problem, x, rstd, gamma, wanted)?;
+    let rows = split::backward_rows(problem);
+    let elements = problem.elements();
+    if !wanted.dx {
+        let sources = (0..problem.rows().div_ceil(rows)).map(|_| Source::<T>::Sums(dy));
+        let (dgamma, dbeta) = run(problem, rows, sources.collect(), &saved, wanted);
+        return Ok(Gradients {
+            dx: None,
+            dgamma,
+            dbeta,
+        });
+    }
+    let mut dx = Vec::with_capacity(elements);
+    let sources = dx.spare_capacity_mut()[..elements]
+        .chunks_mut(rows * problem.row_len())
+        .map(|dx| Source::Copied(dy, dx))
+        .collect();
+    let (dgamma, dbeta) = run(problem, rows, sources, &saved, wanted);
+    // SAFETY: the capacity is at least `elements`, and the tasks have initialised each of them:
+    // their chunks cover the first `elements` without gap, each is a whole number of rows, and
+    // `input_gradient` stores every block of every row. A task that panics does not get here.
+    unsafe { dx.set_len(elements) };
+    Ok(Gradients {
+        dx: Some(dx),
+        dgamma,
+        dbeta,
+    })
+}
+
+/// [`backward`] with dx wanted, which overwrites `dy`, dense: the same bits.
+///
+/// # Errors
+///
+/// If a buffer does not fit the problem, or dgamma is wanted without gamma; `dy` is as it was.
+pub fn backward_in_place<T: Element>(
+    problem: &Problem,
+    dy: &mut [T],
+    x: Rows<'_, T>,
+    rstd: &[T::Statistic],
+    gamma: Option<&[T::Statistic]>,
+    wanted: Wanted,
+) -> Result<Gradients<T>, Error> {
+    check_length("dy", problem.elements(), dy.len())?;
+    let saved = Saved::checked(problem, x, rstd, gamma, wanted)?;
+    let rows = split::backward_rows(problem);
+    let sources = dy
+        .chunks_mut(rows * problem.row_len())
+        .map(Source::InPlace)
+        .collect();
+    let (dgamma, dbeta) = run(problem, rows, sources, &saved, wanted);
+    Ok(Gradients {
+        dx: None,
+        dgamma,
+        dbeta,
+    })
+}
+
+impl<'a, T: Element> Saved<'a, T> {
+    fn checked(
+        problem: &Problem,
+        x: Rows<'a, T>,
+        rstd: &'a [T::Statistic],
+        gamma: Option<&'a [T::Statistic]>,
+        wanted: Wanted,
+    ) -> Result<Self, Error> {
+        x.check("x", problem)?;
+        check_length("rstd", problem.rows(), rstd.len())?;
+        if let Some(gamma) = gamma {
+            check_length("gamma", problem.row_len(), gamma.len())?;
+        } else if wanted.dgamma {
+            return Err(Error::MissingParameter("gamma"));
+        }
+        Ok(Self { x, rstd, gamma })
+    }
+}
+
+/// Where a task's dy is, and its dx goes.
+enum Source<'a, T> {
+    /// dx is not wanted.
+    Sums(Rows<'a, T>),
+    /// dx goes to new memory, which has the rows of this task only.
+    Copied(Rows<'a, T>, &'a mut [MaybeUninit<T>]),
+    /// dx overwrites dy; both have the rows of this task only.
+    InPlace(&'a mut [T]),
+}
+
+/// One task: some rows, and its own sums of dgamma and dbeta over them (empty if not wanted).
+struct Task<'a, T: Element> {
+    first_row: usize,
+    rows: usize,
+    source: Source<'a, T>,
+    dgamma: &'a mut [T::Statistic],
+    dbeta: &'a mut [T::Statistic],
+}
+
+type Sums<S> = Option<Vec<S>>;
+
+/// Runs the tasks in waves, each with as many partial sums as tasks run at once. After a wave its
+/// partials are added in the order of their rows, so the bits of dgamma and dbeta depend on neither
+/// the length of a wave nor the number of threads.
+fn run<T: Element>(
+    problem: &Problem,
+    rows_a_task: usize,
+    sources: Vec<Source<'_, T>>,
+    saved: &Saved<'_, T>,
+    wanted: Wanted,
+) -> (Sums<T::Statistic>, Sums<T::Statistic>) {
+    let row_len = problem.row_len();
+    let width = |wanted| if wanted { row_len } else { 0 };
+    let (dgamma_len, dbeta_len) = (width(wanted.dgamma), width(wanted.dbeta));
+    let zeros = |len| vec![T::Statistic::default(); len];
+    let (mut dgamma, mut dbeta) = (zeros(dgamma_len), zeros(dbeta_len));
+
+    let sums = dgamma_len + dbeta_len;
+    let wave = if sums == 0 {
+        sources.len().max(1)
+    } else {
+        split::wave(problem)
+    };
+    let mut partials = zeros(wave.min(sources.len()) * sums);
+    let mut first_row = 0;
+    let mut sources = sources.into_iter();
+    while sources.len() > 0 {
+        partials.fill(T::Statistic::default());
+        let mut slots = partials.chunks_mut(sums.max(1));
+        let tasks: Vec<_> = sources
+            .by_ref()
+            .take(wave)
+            .map(|source| {
+                let slot = slots.next().unwrap_or_default();
+                let (dgamma, dbeta) = slot.split_at_mut(dgamma_len);
+                let rows = rows_a_task.min(problem.rows() - first_row);
+                first_row += rows;
+                Task {
+                    first_row: first_row - rows,
+                    rows,
+                    source,
+                    dgamma,
+                    dbeta,
+                }
+            })
+            .collect();
+        let used = tasks.len() * sums;
+        split::run(problem, tasks, |task| {
+            gradient_rows(problem, saved, wanted, task)
+        });
+        for partial in partials[..used].chunks_exact(sums.max(1)) {
+            let (partial_dgamma, partial_dbeta) = partial.split_at(dgamma_len);
+            add(&mut dgamma, partial_dgamma);
+            add(&mut dbeta, partial_dbeta);
+        }
+    }
+    (
+        wanted.dgamma.then_some(dgamma),
+        wanted.dbeta.then_some(dbeta),
+    )
+}
+
+fn add<S: Statistic>(sums: &mut [S], terms: &[S]) {
+    for (sum, term) in sums.iter_mut().zip(terms) {
+        *sum += *term;
+    }
+}
+
+#[macerator::with_simd]
+fn gradient_rows<'a, S: Simd, T: Element>(
+    problem: &Problem,
+    saved: &Saved<'a, T>,
+    wanted: Wanted,
+    task: Task<'a, T>,
+) {
+    let row_len = problem.row_len();
+    let Task {
+        first_row,
+        rows,
+        mut source,
+        dgamma,
+        dbeta,
+    } = task;
+    for index in 0..rows {
+        let row = first_row + index;
+        let x = saved.x.row(row, row_len);
+        let rstd = saved.rstd[row];
+        let range = index * row_len..(index + 1) * row_len;
+        let dy = match &source {
+            Source::Sums(dy) | Source::Copied(dy, _) => dy.row(row, row_len),
+            Source::InPlace(dy) => &dy[range.clone()],
+        };
+        if wanted.dbeta {
+            accumulate(dy, &mut &mut dbeta[..]);
+        }
+        let sum = match (saved.gamma, wanted.dgamma) {
+            (Some(gamma), true) => correlate(dy, x, rstd, gamma, &mut &mut dgamma[..]),
+            (Some(gamma), false) if wanted.dx => correlate(dy, x, rstd, gamma, &mut Discard),
+            (None, _) if wanted.dx => correlate(dy, x, rstd, Ones, &mut Discard),
+            _ => continue,
+        };
+        let mean = T::Statistic::from_f64(sum / problem.stat_len() as f64);
+        let k = problem.stat_len();
+        match (&mut source, saved.gamma) {
+            (Source::Sums(_), _) => {}
+            (Source::Copied(dy, dx), gamma) => {
+                let row = Copied {
+                    from: dy.row(row, row_len),
+                    to: &mut dx[range],
+                };
+                match gamma {
+                    Some(gamma) => input_gradient(row, x, rstd, gamma, mean, k),
+                    None => input_gradient(row, x, rstd, Ones, mean, k),
+                }
+            }
+            (Source::InPlace(dy), gamma) => {
+                let row = InPlace(&mut dy[range]);
+                match gamma {
+                    Some(gamma) => input_gradient(row, x, rstd, gamma, mean, k),
+                    None => input_gradient(row, x, rstd, Ones, mean, k),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+use core::fmt::Debug;
+use core::ops::{Add, AddAssign, Mul, Sub};
+
+use half::{bf16, f16};
+
+use super::convert;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+    impl Sealed for half::f16 {}
+    impl Sealed for half::bf16 {}
+}
+
+/// A type in which rows can be stored: f64, f32, f16, bf16.
+pub trait Element: Copy + Default + Debug + Send + Sync + sealed::Sealed + 'static {
+    /// The type in which they are computed: f64 for f64, f32 for the others.
+    type Statistic: Statistic;
+
+    /// The same value in the type of computation; exact.
+    fn widen(self) -> Self::Statistic;
+
+    /// The nearest value of the type of storage, ties to even.
+    fn narrow(value: Self::Statistic) -> Self;
+
+    /// The same value in f64; exact.
+    fn to_f64(self) -> f64 {
+        self.widen().to_f64()
+    }
+
+    /// The nearest value of the type of storage, ties to even: one rounding.
+    fn from_f64(value: f64) -> Self;
+}
+
+/// A type in which rows are computed: f64, f32.
+pub trait Statistic:
+    Element<Statistic = Self>
+    + Add<Output = Self>
+    + AddAssign
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + PartialOrd
+{
+    /// 1
+    const ONE: Self;
+
+    /// Below this, squares of this type lose digits that the mean square needs.
+    const SMALL_MEAN_SQUARE: f64;
+}
+
+impl Element for f64 {
+    type Statistic = f64;
+
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn narrow(value: f64) -> f64 {
+        value
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn from_f64(value: f64) -> f64 {
+        value
+    }
+}
+
+impl Element for f32 {
+    type Statistic = f32;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn narrow(value: f32) -> f32 {
+        value
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+
+    #[inline(always)]
+    fn from_f64(value: f64) -> f32 {
+        value as f32
+    }
+}
+
+impl Element for f16 {
+    type Statistic = f32;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        convert::f16_to_f32(self)
+    }
+
+    #[inline(always)]
+    fn narrow(value: f32) -> f16 {
+        convert::f32_to_f16(value)
+    }
+
+    #[inline(always)]
+    fn from_f64(value: f64) -> f16 {
+        convert::f32_to_f16(convert::f64_to_f32_odd(value))
+    }
+}
+
+impl Element for bf16 {
+    type Statistic = f32;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        convert::bf16_to_f32(self)
+    }
+
+    #[inline(always)]
+    fn narrow(value: f32) -> bf16 {
+        convert::f32_to_bf16(value)
+    }
+
+    #[inline(always)]
+    fn from_f64(value: f64) -> bf16 {
+        convert::f32_to_bf16(convert::f64_to_f32_odd(value))
+    }
+}
+
+impl Statistic for f64 {
+    const ONE: f64 = 1.0;
+
+    // 2^-900: a square of 2^-1074, the smallest f64, is off by 2^-174 of it at most.
+    const SMALL_MEAN_SQUARE: f64 = f64::from_bits((1023 - 900) << 52);
+}
+
+impl Statistic for f32 {
+    const ONE: f32 = 1.0;
+
+    // 2^-96: a square is off by 2^-150 at most, 2^-54 of it.
+    const SMALL_MEAN_SQUARE: f64 = f64::from_bits((1023 - 96) << 52);
+}

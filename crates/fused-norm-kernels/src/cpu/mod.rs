@@ -1,0 +1,31 @@
+//! The kernels on the CPU: SIMD within a row, threads across rows.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `forward.rs`, `backward.rs` | what is the entry, what does it check, who computes which rows? |
+//! | `row/` | what happens to one row? |
+//! | `element.rs` | which types can a row have, and in which type is it computed? |
+//! | `convert.rs` | how are f16 and bf16 widened and rounded, many at once? |
+//! | `rows.rs` | where does each row lie in a buffer? |
+//! | `split.rs` | how is the work cut into tasks, and when is a second thread worth it? |
+//!
+//! A row is worked on in blocks of a fixed number of elements, loaded into an array. The loops over
+//! such arrays have constant lengths, so the compiler turns them into SIMD of whatever width the
+//! processor has: `macerator` picks the instruction set at run time, once a task. Every element goes
+//! through a block, the last ones of a row through one padded with zeros, so the result does not
+//! depend on where a row starts, how many rows there are, or how many threads run.
+
+mod affine;
+mod backward;
+mod convert;
+mod element;
+mod forward;
+mod row;
+mod rows;
+mod split;
+
+pub use affine::Affine;
+pub use backward::{Gradients, Wanted, backward, backward_in_place};
+pub use element::{Element, Statistic};
+pub use forward::{forward, forward_in_place, forward_with_rstd};
+pub use rows::Rows;

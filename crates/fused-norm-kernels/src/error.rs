@@ -1,0 +1,70 @@
+use core::fmt;
+
+/// Why a problem, or the buffers given for it, is refused.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Rows without elements.
+    EmptyRow,
+    /// The statistic would read no feature, or features that the row does not have.
+    StatLen {
+        /// Features that the statistic should read.
+        stat_len: usize,
+        /// Features that a row has.
+        row_len: usize,
+    },
+    /// Epsilon is not finite, or not greater than zero.
+    Epsilon(f64),
+    /// The problem has more elements than an address can count.
+    TooLarge {
+        /// Rows of the problem.
+        rows: usize,
+        /// Features that a row has.
+        row_len: usize,
+    },
+    /// A buffer has another length than the problem.
+    Length {
+        /// Name of the buffer.
+        buffer: &'static str,
+        /// Elements that the problem needs.
+        expected: usize,
+        /// Elements that the buffer has.
+        found: usize,
+    },
+    /// A gradient is wanted of a parameter that is not there.
+    MissingParameter(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::EmptyRow => write!(f, "row_len is 0, expected at least 1"),
+            Self::StatLen { stat_len, row_len } => {
+                write!(f, "stat_len is {stat_len}, expected 1 to row_len {row_len}")
+            }
+            Self::Epsilon(epsilon) => write!(
+                f,
+                "epsilon is {epsilon}, expected a finite number greater than 0"
+            ),
+            Self::TooLarge { rows, row_len } => {
+                write!(
+                    f,
+                    "{rows} rows of {row_len} elements are more than usize can count"
+                )
+            }
+            Self::Length {
+                buffer,
+                expected,
+                found,
+            } => write!(f, "{buffer} has {found} elements, expected {expected}"),
+            Self::MissingParameter(name) => {
+                write!(
+                    f,
+                    "the gradient of {name} is wanted, but there is no {name}"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for Error {}

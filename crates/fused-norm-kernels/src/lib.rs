@@ -1,0 +1,32 @@
+//! RMSNorm and pRMSNorm over rows of numbers: forward and backward, on the CPU.
+//!
+//! The crate knows rows, not tensors. A caller describes what to do with a [`Problem`], hands in
+//! slices, and gets an [`Error`] back, before anything is written, if they do not fit.
+//!
+//! ```
+//! use fused_norm_kernels::{Problem, cpu};
+//!
+//! let problem = Problem::new(2, 4, 4, 1e-6)?;
+//! let x = [1.0_f32, 2.0, 3.0, 4.0, -1.0, -2.0, -3.0, -4.0];
+//! let y = cpu::forward(&problem, cpu::Rows::dense(&x, 4), cpu::Affine::None)?;
+//! assert!((y[3] - 1.460593).abs() < 1e-6);
+//! # Ok::<(), fused_norm_kernels::Error>(())
+//! ```
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`Problem`] | what is to be computed? |
+//! | [`Error`] | why is it refused? |
+//! | [`cost`] | how many bytes and operations is it? |
+//! | [`cpu`] | how does a CPU compute it? |
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+pub mod cost;
+pub mod cpu;
+mod error;
+mod problem;
+
+pub use error::Error;
+pub use problem::{Problem, stat_len};
