@@ -1,0 +1,68 @@
+//! RMSNorm and pRMSNorm for [Burn](https://burn.dev): a drop-in module, native kernels on the CPU, and
+//! a hand-written backward.
+//!
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use burn_fused_norm::RmsNormConfig; // instead of burn::nn::RmsNormConfig
+//!
+//! let device = Device::flex();
+//! let norm = RmsNormConfig::new(512).init(&device);
+//! let y = norm.forward(Tensor::<3>::ones([8, 128, 512], &device));
+//! assert_eq!(y.dims(), [8, 128, 512]);
+//! ```
+//!
+//! # The way of a call
+//!
+//! ```text
+//!  user model
+//!     │  RmsNorm::forward(x)              nn/                          parameters, config, display; no mathematics
+//!     ▼
+//!  rms_norm(x, gamma, beta, options)      ops/rms_norm/mod.rs          the door: documentation and every user-facing check
+//!     ▼
+//!  Dispatch::rms_norm                     ops/rms_norm/contract.rs     what every backend owes: one #[backend_extension] trait
+//!     ├─ tracked tensor ─► Autodiff<B>    ops/rms_norm/autodiff.rs     node, saved state, backward
+//!     ├─ lazy tensor ────► Fusion<B>      ops/rms_norm/fusion.rs       output shapes and types only
+//!     ├─ Flex ───────────► flex.rs ────┐
+//!     ├─ NdArray ────────► ndarray.rs ─┤
+//!     └─ anything else ──► decomposed  │  ops/rms_norm/decomposed.rs   the operation in primitive tensor ops: default body
+//!                                      ▼
+//!                          backend/{flex,ndarray}.rs ─► fused_norm_kernels::cpu      tensors as rows; rows, never tensors
+//! ```
+//!
+//! # Features
+//!
+//! | feature | what it brings |
+//! |---|---|
+//! | `std` (default) | threads, and the instruction set picked at run time; without it `no_std` + `alloc` |
+//! | `autodiff` (default) | the hand-written backward for tensors on an autodiff device |
+//! | `fusion` (default) | lazy tensors of the CubeCL backends; must follow Burn's own `fusion` |
+//! | `flex`, `ndarray` | native kernels on that CPU backend |
+//! | `wgpu`, `vulkan`, `metal`, `webgpu`, `cuda`, `rocm`, `cpu` | that CubeCL backend; the operation runs in primitive tensor operations |
+//!
+//! No backend is enabled by default, as in Burn.
+#![cfg_attr(not(feature = "std"), no_std)]
+// Burn deprecates its NdArray backend as a whole; the layer supports it for who still uses it. The
+// generated dispatch names it too, so the warning is silenced here rather than at each place.
+#![cfg_attr(feature = "ndarray", allow(deprecated))]
+
+extern crate alloc;
+
+mod backend;
+pub mod nn;
+pub mod ops;
+
+pub use nn::{RmsNorm, RmsNormConfig};
+pub use ops::rms_norm::{RmsNormOptions, rms_norm};
+
+/// Compiles and runs the code of the repository's documents.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/architecture.md")]
+    struct Architecture;
+    #[doc = include_str!("../../../docs/math.md")]
+    struct Math;
+    #[doc = include_str!("../../../docs/numerics.md")]
+    struct Numerics;
+}

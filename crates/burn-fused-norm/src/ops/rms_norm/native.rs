@@ -1,0 +1,34 @@
+//! What the adapters to the native CPU kernels share: this operation in the kernels' words.
+
+use burn::backend::Backend;
+use burn::tensor::Shape;
+use fused_norm_kernels::{Error, Problem, cpu};
+
+use super::{Affine, Settings, Wanted};
+
+/// The rows of a tensor of this shape as a problem.
+pub(super) fn problem(shape: &Shape, settings: Settings) -> Problem {
+    let row_len = shape[shape.num_dims() - 1];
+    let rows = shape.num_elements().checked_div(row_len).unwrap_or(0);
+    expect(Problem::new(
+        rows,
+        row_len,
+        settings.stat_len,
+        settings.epsilon,
+    ))
+}
+
+/// The wanted gradients, as far as their parameters are there.
+pub(super) fn wanted_of<B: Backend>(affine: &Affine<B>, wanted: Wanted) -> cpu::Wanted {
+    let (gamma, beta) = affine.parameters();
+    cpu::Wanted {
+        dx: wanted.dx,
+        dgamma: wanted.dgamma && gamma.is_some(),
+        dbeta: wanted.dbeta && beta.is_some(),
+    }
+}
+
+/// For arguments that [`rms_norm`](super::rms_norm) has checked.
+pub(super) fn expect<T>(result: Result<T, Error>) -> T {
+    result.unwrap_or_else(|error| panic!("rms_norm: {error}"))
+}

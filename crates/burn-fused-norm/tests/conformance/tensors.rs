@@ -1,0 +1,82 @@
+//! A case's host values as a device's tensors, and back.
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use fused_norm_testkit::{Base, FloatKind, ViewStep};
+
+pub fn dtype(kind: FloatKind) -> DType {
+    match kind {
+        FloatKind::F64 => DType::F64,
+        FloatKind::F32 => DType::F32,
+        FloatKind::F16 => DType::F16,
+        FloatKind::BF16 => DType::BF16,
+    }
+}
+
+fn kind(dtype: DType) -> FloatKind {
+    match dtype {
+        DType::F64 => FloatKind::F64,
+        DType::F32 => FloatKind::F32,
+        DType::F16 => FloatKind::F16,
+        DType::BF16 => FloatKind::BF16,
+        other => panic!("a float tensor has type {other:?}"),
+    }
+}
+
+/// The values and the kind of a tensor.
+pub fn read<const D: usize>(tensor: Tensor<D>) -> (Vec<f64>, FloatKind) {
+    let data = tensor.into_data();
+    let kind = kind(data.dtype());
+    (data.iter::<f64>().collect(), kind)
+}
+
+/// A view of rank `D` of a base of rank `D`, or of rank `B` where a step changes the rank.
+pub fn view<const B: usize, const D: usize>(
+    base: &Base,
+    kind: FloatKind,
+    device: &Device,
+) -> Tensor<D> {
+    let data = || TensorData::new(base.values.clone(), base.shape.clone());
+    let options = (device, dtype(kind));
+    let change = base
+        .steps
+        .iter()
+        .position(|step| matches!(step, ViewStep::Unfold { .. } | ViewStep::Squeeze(_)));
+    let Some(change) = change else {
+        return base
+            .steps
+            .iter()
+            .fold(Tensor::from_data(data(), options), step);
+    };
+    let before = base.steps[..change]
+        .iter()
+        .fold(Tensor::<B>::from_data(data(), options), step);
+    let changed = match base.steps[change] {
+        ViewStep::Unfold { size, step } => before.unfold(B - 1, size, step),
+        ViewStep::Squeeze(dim) => before.squeeze_dim(dim),
+        _ => unreachable!("the step that changes the rank"),
+    };
+    base.steps[change + 1..].iter().fold(changed, step)
+}
+
+/// A step that keeps the rank.
+fn step<const D: usize>(tensor: Tensor<D>, step: &ViewStep) -> Tensor<D> {
+    match step {
+        ViewStep::SwapDims(a, b) => tensor.swap_dims(*a, *b),
+        ViewStep::Permute(axes) => {
+            let axes: [usize; D] = axes.clone().try_into().expect("an axis for each");
+            tensor.permute(axes)
+        }
+        ViewStep::Narrow { dim, start, len } => tensor.narrow(*dim, *start, *len),
+        ViewStep::Step { dim, step } => {
+            let end = tensor.shape()[*dim] as isize;
+            let slice = burn::tensor::Slice::new(0, Some(end), *step as isize);
+            tensor.slice_dim(*dim, slice)
+        }
+        ViewStep::Flip(dim) => tensor.flip([*dim]),
+        ViewStep::Expand(shape) => {
+            let shape: [usize; D] = shape.clone().try_into().expect("a length for each axis");
+            tensor.expand(shape)
+        }
+        ViewStep::Unfold { .. } | ViewStep::Squeeze(_) => unreachable!("one change of rank a view"),
+    }
+}
