@@ -246,11 +246,15 @@ fn gradient_rows<'a, S: Simd, T: Element>(
         if wanted.dbeta {
             accumulate(dy, &mut &mut dbeta[..]);
         }
-        let sum = match (saved.gamma, wanted.dgamma) {
-            (Some(gamma), true) => correlate(dy, x, rstd, gamma, &mut &mut dgamma[..]),
-            (Some(gamma), false) if wanted.dx => correlate(dy, x, rstd, gamma, &mut Discard),
-            (None, _) if wanted.dx => correlate(dy, x, rstd, Ones, &mut Discard),
-            _ => continue,
+        let sum = match (wanted.dx, saved.gamma, wanted.dgamma) {
+            (true, Some(gamma), true) => correlate(dy, x, rstd, gamma, &mut &mut dgamma[..]),
+            (true, Some(gamma), false) => correlate(dy, x, rstd, gamma, &mut Discard),
+            (true, None, _) => correlate(dy, x, rstd, Ones, &mut Discard),
+            (false, _, true) => {
+                correlate(dy, x, rstd, Ones, &mut &mut dgamma[..]);
+                continue;
+            }
+            (false, _, false) => continue,
         };
         let mean = T::Statistic::from_f64(sum / problem.stat_len() as f64);
         let k = problem.stat_len();
@@ -275,4 +279,35 @@ fn gradient_rows<'a, S: Simd, T: Element>(
             }
         }
     }
+}
+
+/// One task on the instruction set `S`, for tests: dx overwrites dy.
+#[cfg(test)]
+#[inline(always)]
+pub(super) fn gradient_rows_on<S: Simd, T: Element>(
+    problem: &Problem,
+    x: Rows<'_, T>,
+    rstd: &[T::Statistic],
+    gamma: &[T::Statistic],
+    dy: &mut [T],
+    dgamma: &mut [T::Statistic],
+) {
+    let saved = Saved {
+        x,
+        rstd,
+        gamma: Some(gamma),
+    };
+    let wanted = Wanted {
+        dx: true,
+        dgamma: true,
+        dbeta: false,
+    };
+    let task = Task {
+        first_row: 0,
+        rows: problem.rows(),
+        source: Source::InPlace(dy),
+        dgamma,
+        dbeta: &mut [],
+    };
+    gradient_rows_impl::<S, T>(problem, &saved, wanted, task);
 }

@@ -135,3 +135,21 @@ fn overwrite_rows<'a, S: Simd, T: Element>(
         normalise(InPlace(row), problem.row_len(), rstd, affine);
     }
 }
+
+/// One task on the instruction set `S`, for tests.
+#[cfg(test)]
+#[inline(always)]
+pub(super) fn normalise_rows_on<S: Simd, T: Element>(
+    problem: &Problem,
+    x: Rows<'_, T>,
+    affine: Affine<'_, T::Statistic>,
+    y: &mut [MaybeUninit<T>],
+    rstd: &mut [T::Statistic],
+) {
+    let task = Task {
+        first_row: 0,
+        y,
+        rstd,
+    };
+    normalise_rows_impl::<S, T>(problem, x, affine, task);
+}

@@ -24,6 +24,9 @@ mod row;
 mod rows;
 mod split;
 
+#[cfg(test)]
+mod tests;
+
 pub use affine::Affine;
 pub use backward::{Gradients, Wanted, backward, backward_in_place};
 pub use element::{Element, Statistic};
