@@ -5,8 +5,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
-use macerator::Simd;
-
 use super::affine::check_length;
 use super::row::{Copied, Discard, InPlace, Ones, accumulate, correlate, input_gradient};
 use super::{Element, Rows, Statistic, split};
@@ -198,9 +196,12 @@ fn run<T: Element>(
             })
             .collect();
         let used = tasks.len() * sums;
-        split::run(problem, tasks, |task| {
-            gradient_rows(problem, saved, wanted, task)
-        });
+        split::run(
+            problem,
+            tasks,
+            #[inline(always)]
+            |task| gradient_rows(problem, saved, wanted, task),
+        );
         for partial in partials[..used].chunks_exact(sums.max(1)) {
             let (partial_dgamma, partial_dbeta) = partial.split_at(dgamma_len);
             add(&mut dgamma, partial_dgamma);
@@ -219,12 +220,12 @@ fn add<S: Statistic>(sums: &mut [S], terms: &[S]) {
     }
 }
 
-#[macerator::with_simd]
-fn gradient_rows<'a, S: Simd, T: Element>(
+#[inline(always)]
+fn gradient_rows<T: Element>(
     problem: &Problem,
-    saved: &Saved<'a, T>,
+    saved: &Saved<'_, T>,
     wanted: Wanted,
-    task: Task<'a, T>,
+    task: Task<'_, T>,
 ) {
     let row_len = problem.row_len();
     let Task {
@@ -281,20 +282,19 @@ fn gradient_rows<'a, S: Simd, T: Element>(
     }
 }
 
-/// One task on the instruction set `S`, for tests: dx overwrites dy.
+/// One row as one task, for tests: dx, which overwrites dy, and the terms of dgamma.
 #[cfg(test)]
 #[inline(always)]
-pub(super) fn gradient_rows_on<S: Simd, T: Element>(
+pub(super) fn gradient_row<T: Element>(
     problem: &Problem,
     x: Rows<'_, T>,
-    rstd: &[T::Statistic],
+    rstd: T::Statistic,
     gamma: &[T::Statistic],
     dy: &mut [T],
-    dgamma: &mut [T::Statistic],
-) {
+) -> Vec<T::Statistic> {
     let saved = Saved {
         x,
-        rstd,
+        rstd: &[rstd],
         gamma: Some(gamma),
     };
     let wanted = Wanted {
@@ -302,12 +302,14 @@ pub(super) fn gradient_rows_on<S: Simd, T: Element>(
         dgamma: true,
         dbeta: false,
     };
+    let mut dgamma = vec![T::Statistic::default(); problem.row_len()];
     let task = Task {
         first_row: 0,
-        rows: problem.rows(),
+        rows: 1,
         source: Source::InPlace(dy),
-        dgamma,
+        dgamma: &mut dgamma,
         dbeta: &mut [],
     };
-    gradient_rows_impl::<S, T>(problem, &saved, wanted, task);
+    gradient_rows(problem, &saved, wanted, task);
+    dgamma
 }

@@ -3,8 +3,6 @@
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
-use macerator::Simd;
-
 use super::affine::check_length;
 use super::row::{Copied, InPlace, normalise, rstd};
 use super::{Affine, Element, Rows, split};
@@ -63,7 +61,12 @@ pub fn forward_in_place<T: Element>(
     affine.check(problem)?;
     let rows = split::forward_rows(problem);
     let tasks = x.chunks_mut(rows * problem.row_len()).collect();
-    split::run(problem, tasks, |x| overwrite_rows(problem, x, affine));
+    split::run(
+        problem,
+        tasks,
+        #[inline(always)]
+        |x| overwrite_rows(problem, x, affine),
+    );
     Ok(())
 }
 
@@ -96,9 +99,12 @@ fn forward_new<T: Element>(
             rstd: rstd.next().unwrap_or_default(),
         })
         .collect();
-    split::run(problem, tasks, |task| {
-        normalise_rows(problem, x, affine, task)
-    });
+    split::run(
+        problem,
+        tasks,
+        #[inline(always)]
+        |task| normalise_rows(problem, x, affine, task),
+    );
     // SAFETY: the capacity is at least `elements`, and `normalise_rows` has initialised each of
     // them: the tasks' outputs cover the first `elements` without gap, each is a whole number of
     // rows, and `normalise` stores every block of every row. A task that panics does not get here.
@@ -106,12 +112,12 @@ fn forward_new<T: Element>(
     Ok(y)
 }
 
-#[macerator::with_simd]
-fn normalise_rows<'a, S: Simd, T: Element>(
+#[inline(always)]
+fn normalise_rows<T: Element>(
     problem: &Problem,
-    x: Rows<'a, T>,
-    affine: Affine<'a, T::Statistic>,
-    task: Task<'a, T>,
+    x: Rows<'_, T>,
+    affine: Affine<'_, T::Statistic>,
+    task: Task<'_, T>,
 ) {
     let row_len = problem.row_len();
     for (index, y) in task.y.chunks_exact_mut(row_len).enumerate() {
@@ -124,32 +130,31 @@ fn normalise_rows<'a, S: Simd, T: Element>(
     }
 }
 
-#[macerator::with_simd]
-fn overwrite_rows<'a, S: Simd, T: Element>(
-    problem: &Problem,
-    rows: &mut [T],
-    affine: Affine<'a, T::Statistic>,
-) {
+#[inline(always)]
+fn overwrite_rows<T: Element>(problem: &Problem, rows: &mut [T], affine: Affine<'_, T::Statistic>) {
     for row in rows.chunks_exact_mut(problem.row_len()) {
         let rstd = rstd(&row[..problem.stat_len()], problem.epsilon());
         normalise(InPlace(row), problem.row_len(), rstd, affine);
     }
 }
 
-/// One task on the instruction set `S`, for tests.
+/// One row as one task, for tests: y and its rstd.
 #[cfg(test)]
 #[inline(always)]
-pub(super) fn normalise_rows_on<S: Simd, T: Element>(
+pub(super) fn normalise_row<T: Element>(
     problem: &Problem,
     x: Rows<'_, T>,
     affine: Affine<'_, T::Statistic>,
-    y: &mut [MaybeUninit<T>],
-    rstd: &mut [T::Statistic],
-) {
+) -> (Vec<T>, T::Statistic) {
+    let mut y = Vec::with_capacity(problem.row_len());
+    let mut rstd = [T::Statistic::default()];
     let task = Task {
         first_row: 0,
-        y,
-        rstd,
+        y: &mut y.spare_capacity_mut()[..problem.row_len()],
+        rstd: &mut rstd,
     };
-    normalise_rows_impl::<S, T>(problem, x, affine, task);
+    normalise_rows(problem, x, affine, task);
+    // SAFETY: `normalise_rows` has stored every element of the row.
+    unsafe { y.set_len(problem.row_len()) };
+    (y, rstd[0])
 }

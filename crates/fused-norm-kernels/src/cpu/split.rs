@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use macerator::AutoArch;
+
 use crate::Problem;
 
 /// Elements below which one thread is faster than waking others.
@@ -38,12 +40,19 @@ pub(super) fn wave(problem: &Problem) -> usize {
     }
 }
 
-/// Runs every task, on several threads if the problem is worth it.
+/// Runs every task, on several threads if the problem is worth it, each compiled for the best
+/// instruction set that the processor has. `work` has to be inlined to be compiled so.
 pub(super) fn run<Task: Send>(
     problem: &Problem,
     tasks: Vec<Task>,
     work: impl Fn(Task) + Send + Sync,
 ) {
+    let work = |task| {
+        AutoArch::new().dispatch(
+            #[inline(always)]
+            || work(task),
+        );
+    };
     #[cfg(feature = "std")]
     if is_parallel(problem) && tasks.len() > 1 {
         use rayon::prelude::*;

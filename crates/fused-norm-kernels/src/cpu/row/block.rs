@@ -26,10 +26,10 @@ pub(super) fn for_each_block(range: Range<usize>, mut work: impl FnMut(usize, us
 /// `width` elements from `start`, and zeros.
 #[inline(always)]
 pub(super) fn load<T: Copy + Default>(row: &[T], start: usize, width: usize) -> [T; BLOCK] {
-    if width == BLOCK {
-        if let Some(block) = row[start..].first_chunk() {
-            return *block;
-        }
+    if width == BLOCK
+        && let Some(block) = row[start..].first_chunk()
+    {
+        return *block;
     }
     let mut block = [T::default(); BLOCK];
     block[..width].copy_from_slice(&row[start..start + width]);

@@ -15,8 +15,8 @@ pub(in crate::cpu) fn rstd<T: Element>(features: &[T], epsilon: f64) -> T::Stati
         #[inline(always)]
         |start, width| {
             let mut squares = load_wide(features, start, width);
-            for lane in 0..BLOCK {
-                squares[lane] = squares[lane] * squares[lane];
+            for square in &mut squares {
+                *square = *square * *square;
             }
             squares
         },
@@ -92,7 +92,8 @@ fn sum_lanes<S: Statistic>(lanes: &[S; BLOCK]) -> f64 {
     let mut width = BLOCK / 2;
     while width > 0 {
         for lane in 0..width {
-            lanes[lane] = lanes[lane] + lanes[lane + width];
+            let upper = lanes[lane + width];
+            lanes[lane] += upper;
         }
         width /= 2;
     }

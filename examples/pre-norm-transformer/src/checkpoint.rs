@@ -1,0 +1,168 @@
+//! Checkpoints that a kill cannot spoil.
+//!
+//! A checkpoint is three files: the model, the optimizer, the learning rate. Each is written beside
+//! its place and renamed into it, and counts only when all three are there. The checkpoint before is
+//! deleted afterwards, so that one whole checkpoint exists at every moment after the first.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use burn::lr_scheduler::LrSchedulerRecord;
+use burn::module::Module;
+use burn::optim::OptimizerRecord;
+use burn::store::ModuleRecord;
+use burn::train::checkpoint::{
+    Checkpoint, Checkpointer, CheckpointerError, CheckpointingAction, CheckpointingStrategy,
+    KeepLastNCheckpoints,
+};
+use burn::train::metric::store::{Aggregate, EventStoreClient, Split};
+
+use crate::error::Error;
+use crate::metric::BitsPerByte;
+
+/// The parts of a checkpoint, which are also the beginnings of their file names.
+const PARTS: [&str; 3] = ["model", "optimizer", "scheduler"];
+
+/// The folder of the checkpoints of a run.
+#[derive(Clone, Debug)]
+pub struct CheckpointFolder(PathBuf);
+
+impl CheckpointFolder {
+    /// The checkpoints at `path`, which may not exist yet.
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// The last epoch whose checkpoint is whole.
+    pub fn last(&self) -> Option<usize> {
+        fs::read_dir(&self.0)
+            .ok()?
+            .filter_map(|entry| {
+                let name = entry.ok()?.file_name().into_string().ok()?;
+                let epoch = name.strip_prefix("model-")?.strip_suffix(".bpk")?;
+                epoch.parse().ok()
+            })
+            .filter(|epoch| PARTS.iter().all(|part| self.file(part, *epoch).exists()))
+            .max()
+    }
+
+    /// Loads the model of an epoch into one of the same architecture.
+    pub fn load_model<M: Module>(&self, model: M, epoch: usize) -> Result<M, Error> {
+        let path = self.file(PARTS[0], epoch);
+        ModuleRecord::load(&path)
+            .and_then(|record| model.try_load_record(record))
+            .map_err(|error| unreadable(&path, error))
+    }
+
+    /// Reads every part of an epoch once, because Burn's trainer panics on one it cannot read.
+    pub fn verify<M: Module>(&self, model: &M, epoch: usize) -> Result<(), Error> {
+        self.load_model(model.clone(), epoch)?;
+        let [_, optimizer, scheduler] = PARTS.map(|part| self.file(part, epoch));
+        OptimizerRecord::load(&optimizer).map_err(|error| unreadable(&optimizer, error))?;
+        LrSchedulerRecord::load(&scheduler).map_err(|error| unreadable(&scheduler, error))?;
+        Ok(())
+    }
+
+    /// The checkpointers of the three parts, in the order of Burn's trainer.
+    pub fn checkpointers(&self) -> [AtomicCheckpointer; 3] {
+        PARTS.map(|part| AtomicCheckpointer {
+            folder: self.clone(),
+            part,
+        })
+    }
+
+    fn file(&self, part: &str, epoch: usize) -> PathBuf {
+        self.0.join(format!("{part}-{epoch}.bpk"))
+    }
+}
+
+fn unreadable(path: &Path, error: impl std::fmt::Display) -> Error {
+    // Burn lists what does not fit over several lines.
+    let reason = error.to_string().replace('\n', " ");
+    Error::Training(format!("cannot load {}: {reason}", path.display()))
+}
+
+/// Saves one part of each checkpoint.
+pub struct AtomicCheckpointer {
+    folder: CheckpointFolder,
+    part: &'static str,
+}
+
+impl<R: Checkpoint> Checkpointer<R> for AtomicCheckpointer {
+    fn save(&self, epoch: usize, record: R) -> Result<(), CheckpointerError> {
+        let path = self.folder.file(self.part, epoch);
+        let temporary = path.with_extension("tmp");
+        record.save(temporary.clone())?;
+        File::open(&temporary)
+            .and_then(|file| file.sync_all())
+            .and_then(|()| fs::rename(&temporary, &path))
+            .map_err(CheckpointerError::IOError)
+    }
+
+    fn restore(&self, epoch: usize) -> Result<R, CheckpointerError> {
+        R::load(self.folder.file(self.part, epoch))
+    }
+
+    fn delete(&self, epoch: usize) -> Result<(), CheckpointerError> {
+        match fs::remove_file(self.folder.file(self.part, epoch)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(CheckpointerError::IOError(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checkpoints every epoch and keeps the last two.
+pub struct EveryEpoch(KeepLastNCheckpoints);
+
+impl Default for EveryEpoch {
+    fn default() -> Self {
+        Self(KeepLastNCheckpoints::new(2))
+    }
+}
+
+impl CheckpointingStrategy for EveryEpoch {
+    fn checkpointing(
+        &mut self,
+        epoch: usize,
+        store: &EventStoreClient,
+    ) -> Vec<CheckpointingAction> {
+        // The metrics are logged by another thread. A question to it is answered after it has
+        // written the epoch, so that no checkpoint is ahead of metrics.csv.
+        store.find_metric(BitsPerByte::NAME, epoch, Aggregate::Mean, &Split::Valid);
+        self.0.checkpointing(epoch, store)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_checkpoint_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = CheckpointFolder::new(folder.path().into());
+        assert_eq!(checkpoints.last(), None);
+        for name in ["model-3.bpk", "optimizer-3.bpk", "scheduler-3.bpk"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        // A kill came between the files of epoch 10, and within one of epoch 11.
+        for name in ["model-10.bpk", "optimizer-10.bpk", "model-11.tmp"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(checkpoints.last(), Some(3));
+    }
+
+    #[test]
+    fn a_saved_record_is_restored_and_leaves_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [_, _, scheduler] = CheckpointFolder::new(folder.path().into()).checkpointers();
+        scheduler.save(1, LrSchedulerRecord::new()).unwrap();
+        Checkpointer::<LrSchedulerRecord>::restore(&scheduler, 1).unwrap();
+        let files: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(files.len(), 1);
+        Checkpointer::<LrSchedulerRecord>::delete(&scheduler, 1).unwrap();
+        Checkpointer::<LrSchedulerRecord>::delete(&scheduler, 1).unwrap();
+    }
+}

@@ -1,0 +1,305 @@
+//! Windows of text, and the loaders that hand them to Burn's trainer.
+//!
+//! The windows of a training step are a function of (seed, step) alone, so that a resumed training
+//! reads what an undisturbed one would have read.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use burn::data::dataloader::{DataLoader, DataLoaderIterator, Progress};
+use burn::data::dataset::DatasetError;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::schedule::Schedule;
+
+/// Windows of equal length and the byte that follows each position.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// `[windows, context]`.
+    pub inputs: Tensor<2, Int>,
+    /// `[windows, context]`: the inputs, one byte later.
+    pub targets: Tensor<2, Int>,
+    /// The first position that counts; what comes before it is only context.
+    pub scored_from: usize,
+    /// Seed of what the step draws at random (dropout).
+    pub seed: u64,
+}
+
+impl Batch {
+    /// Reads one window of `context` bytes from each start.
+    fn read(text: &[u8], starts: &[usize], context: usize, device: &Device) -> Self {
+        let read = |shift: usize| {
+            let bytes: Vec<i32> = starts
+                .iter()
+                .flat_map(|start| &text[start + shift..][..context])
+                .map(|byte| i32::from(*byte))
+                .collect();
+            Tensor::from_data(TensorData::new(bytes, [starts.len(), context]), device)
+        };
+        Self {
+            inputs: read(0),
+            targets: read(1),
+            scored_from: 0,
+            seed: 0,
+        }
+    }
+
+    /// The number of bytes that count.
+    pub fn scored(&self) -> usize {
+        let [windows, context] = self.inputs.dims();
+        windows * (context - self.scored_from)
+    }
+}
+
+/// The batches of the training split: `iter` gives the steps of one epoch, then of the next.
+pub struct TrainLoader {
+    text: Arc<[u8]>,
+    schedule: Schedule,
+    device: Device,
+    next_epoch: AtomicUsize,
+}
+
+impl TrainLoader {
+    /// Starts at `epoch`, counted from 1.
+    pub fn new(text: Arc<[u8]>, schedule: Schedule, epoch: usize, device: &Device) -> Self {
+        Self {
+            text,
+            schedule,
+            device: device.clone(),
+            next_epoch: AtomicUsize::new(epoch),
+        }
+    }
+
+    /// The batch of `step`, counted from 0.
+    fn batch(&self, step: usize) -> Batch {
+        let Schedule { context, seed, .. } = self.schedule;
+        let mixed = seed ^ (step as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut random = StdRng::seed_from_u64(mixed);
+        let starts: Vec<usize> = (0..self.schedule.batch)
+            .map(|_| random.random_range(0..self.text.len() - context))
+            .collect();
+        Batch {
+            seed: random.random(),
+            ..Batch::read(&self.text, &starts, context, &self.device)
+        }
+    }
+}
+
+impl DataLoader<Batch> for TrainLoader {
+    fn iter<'a>(&'a self) -> Box<dyn DataLoaderIterator<Batch> + 'a> {
+        let steps = self
+            .schedule
+            .steps_of(self.next_epoch.fetch_add(1, Ordering::Relaxed));
+        Box::new(Counted::new(
+            steps.len(),
+            "steps",
+            steps.map(|step| self.batch(step)),
+        ))
+    }
+
+    fn num_items(&self) -> usize {
+        self.schedule.epoch_steps
+    }
+
+    fn to_device(&self, device: &Device) -> Arc<dyn DataLoader<Batch>> {
+        let epoch = self.next_epoch.load(Ordering::Relaxed);
+        Arc::new(Self::new(self.text.clone(), self.schedule, epoch, device))
+    }
+
+    fn slice(&self, _start: usize, _end: usize) -> Arc<dyn DataLoader<Batch>> {
+        unimplemented!("only training on several devices slices a loader")
+    }
+}
+
+/// Batches that score bytes of the validation split once each, with a context before every one.
+#[derive(Clone)]
+pub struct ValidLoader {
+    text: Arc<[u8]>,
+    /// The bytes that each window scores: its last ones.
+    scored: Vec<Range<usize>>,
+    schedule: Schedule,
+    device: Device,
+}
+
+impl ValidLoader {
+    /// Scores every byte of `split`, a range of `text` that starts after `context` bytes or more.
+    pub fn new(text: Arc<[u8]>, split: Range<usize>, schedule: Schedule, device: &Device) -> Self {
+        // Half a window is context for the other half.
+        let stride = schedule.context.div_ceil(2);
+        let scored = split
+            .clone()
+            .step_by(stride)
+            .map(|start| start..split.end.min(start + stride))
+            .collect();
+        Self {
+            text,
+            scored,
+            schedule,
+            device: device.clone(),
+        }
+    }
+
+    /// Keeps about `bytes` bytes, evenly spread over the split.
+    pub fn sample(mut self, bytes: usize) -> Self {
+        let total: usize = self.scored.iter().map(Range::len).sum();
+        self.scored = self
+            .scored
+            .into_iter()
+            .step_by(total.div_ceil(bytes))
+            .collect();
+        self
+    }
+
+    /// The batches, in the order of the text.
+    pub fn batches(&self) -> impl Iterator<Item = Batch> {
+        self.groups().map(|scored| self.batch(scored))
+    }
+
+    /// Windows that score equally many bytes go together.
+    fn groups(&self) -> impl Iterator<Item = &[Range<usize>]> {
+        self.scored
+            .chunk_by(|a, b| a.len() == b.len())
+            .flat_map(|group| group.chunks(self.schedule.batch))
+    }
+
+    fn batch(&self, scored: &[Range<usize>]) -> Batch {
+        let context = self.schedule.context;
+        let starts: Vec<usize> = scored.iter().map(|bytes| bytes.end - 1 - context).collect();
+        Batch {
+            scored_from: context - scored[0].len(),
+            ..Batch::read(&self.text, &starts, context, &self.device)
+        }
+    }
+}
+
+impl DataLoader<Batch> for ValidLoader {
+    fn iter<'a>(&'a self) -> Box<dyn DataLoaderIterator<Batch> + 'a> {
+        Box::new(Counted::new(self.num_items(), "batches", self.batches()))
+    }
+
+    fn num_items(&self) -> usize {
+        self.groups().count()
+    }
+
+    fn to_device(&self, device: &Device) -> Arc<dyn DataLoader<Batch>> {
+        Arc::new(Self {
+            device: device.clone(),
+            ..self.clone()
+        })
+    }
+
+    fn slice(&self, _start: usize, _end: usize) -> Arc<dyn DataLoader<Batch>> {
+        unimplemented!("only training on several devices slices a loader")
+    }
+}
+
+/// An iterator that knows how far it is.
+struct Counted<I> {
+    items: I,
+    done: usize,
+    total: usize,
+    unit: &'static str,
+}
+
+impl<I> Counted<I> {
+    fn new(total: usize, unit: &'static str, items: I) -> Self {
+        Self {
+            items,
+            done: 0,
+            total,
+            unit,
+        }
+    }
+}
+
+impl<I: Iterator<Item = Batch>> Iterator for Counted<I> {
+    type Item = Result<Batch, DatasetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.items.next()?;
+        self.done += 1;
+        Some(Ok(batch))
+    }
+}
+
+impl<I: Iterator<Item = Batch>> DataLoaderIterator<Batch> for Counted<I> {
+    fn progress(&self) -> Progress {
+        Progress::new(self.done, self.total, Some(self.unit.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(length: usize) -> Arc<[u8]> {
+        (0..length).map(|i| (i % 251) as u8).collect()
+    }
+
+    fn bytes(tensor: &Tensor<2, Int>) -> Vec<i64> {
+        tensor.to_data().iter::<i64>().collect()
+    }
+
+    #[test]
+    fn a_training_batch_is_a_function_of_seed_and_step() {
+        let device = Device::default();
+        let loader = |seed, epoch| {
+            TrainLoader::new(text(500), Schedule::new(60, 2, 8, seed), epoch, &device)
+        };
+        let read = |loader: &TrainLoader| -> Vec<(Vec<i64>, u64)> {
+            let batches = loader.iter().map(|batch| batch.expect("a batch"));
+            batches
+                .map(|batch| (bytes(&batch.inputs), batch.seed))
+                .collect()
+        };
+        let from_start = loader(1, 1);
+        let epochs = [read(&from_start), read(&from_start)];
+        assert_eq!(epochs[1], read(&loader(1, 2)));
+        assert_ne!(epochs[0], epochs[1]);
+        assert_ne!(epochs[0], read(&loader(2, 1)));
+    }
+
+    #[test]
+    fn a_target_is_the_next_byte() {
+        let device = Device::default();
+        let loader = TrainLoader::new(text(100), Schedule::new(1, 4, 16, 0), 1, &device);
+        let batch = loader.batch(0);
+        for (input, target) in bytes(&batch.inputs).iter().zip(bytes(&batch.targets)) {
+            assert_eq!((input + 1) % 251, target);
+        }
+    }
+
+    #[test]
+    fn validation_scores_every_byte_once_and_in_order() {
+        let device = Device::default();
+        for context in [1, 2, 7, 16] {
+            let schedule = Schedule::new(1, 3, context, 0);
+            let loader = ValidLoader::new(text(251), 150..251, schedule, &device);
+            let mut scored = Vec::new();
+            for batch in loader.batches() {
+                let [windows, _] = batch.targets.dims();
+                let width = context - batch.scored_from;
+                let targets = batch.targets.narrow(1, batch.scored_from, width);
+                scored.extend(bytes(&targets));
+                assert!(windows <= 3);
+            }
+            assert_eq!(
+                scored,
+                (150..251).collect::<Vec<i64>>(),
+                "context {context}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_sample_is_no_longer_than_asked() {
+        let device = Device::default();
+        let schedule = Schedule::new(1, 3, 16, 0);
+        let loader = ValidLoader::new(text(1000), 100..1000, schedule, &device).sample(200);
+        let scored: usize = loader.batches().map(|batch| batch.scored()).sum();
+        assert!((100..=208).contains(&scored), "{scored}");
+    }
+}
