@@ -36,7 +36,7 @@ pub struct TrainArgs {
     /// File of any bytes to learn from; may be repeated [default: this repository's documentation]
     #[arg(long, value_name = "FILE")]
     pub text: Vec<PathBuf>,
-    /// Folder of the run [default: artifacts/<norm>]
+    /// Folder of the run [default: artifacts/NORM]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Norm before each branch of a block and at the end [default: rms]

@@ -35,7 +35,7 @@ pub struct RmsNormConfig {
 
 impl RmsNormConfig {
     /// The fraction that the paper recommends for pRMSNorm: 6.25 %
-    /// (Zhang & Sennrich 2019, [arXiv:1910.07467](https://arxiv.org/abs/1910.07467), section 6).
+    /// (Zhang & Sennrich 2019, [arXiv:1910.07467](https://arxiv.org/abs/1910.07467)).
     pub const RECOMMENDED_PARTIAL: f64 = 0.0625;
 
     /// Initialise a new [`RmsNorm`] on `device`.
