@@ -9,6 +9,11 @@ use burn_fused_norm::RmsNormConfig;
 use fused_norm_benches::{Duel, duel};
 use fused_norm_testkit::{oracle, patterns};
 
+// glibc gives large buffers back to the kernel when they are freed, and the next call pays for them
+// page by page: with it, the times of both contenders are mostly the kernel's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SHAPES: [[usize; 2]; 6] = [
     [1, 4096],
     [32, 64],

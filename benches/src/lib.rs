@@ -1,39 +1,48 @@
 //! How two implementations are timed against each other.
 //!
-//! They run by turns, A B A B, in one process, so that whatever else the machine does falls on both;
-//! what is compared is the median, and the spread of the ratio between neighbouring turns says how
-//! far to trust it. The harnesses of the ecosystem time one function after the other, which on a
-//! shared machine compares two moments.
+//! They run by turns, A B A B, in one process, so that whatever else the machine does falls on both.
+//! A turn is a few calls, of which the first does not count: it finds the caches and the allocator as
+//! the other contender has left them, which no training loop does. What is compared is the median
+//! call, and the spread of the ratio between neighbouring turns says how far to trust it. The
+//! harnesses of the ecosystem time one function after the other, which on a shared machine compares
+//! two moments.
 
 use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// Turns of each contender at least, and until this much time has gone by.
-const TURNS: usize = 15;
+const TURNS: usize = 7;
 const TIME: Duration = Duration::from_millis(1500);
 
-/// Times of two contenders, turn by turn.
+/// Calls of a turn that count.
+const CALLS: usize = 4;
+
+/// Median times of the calls of two contenders, turn by turn.
 pub struct Duel {
     ours: Vec<f64>,
     theirs: Vec<f64>,
 }
 
-/// Runs both until there are enough turns. The first turn of each, which fills caches and wakes
-/// threads, does not count.
+/// Runs both until there are enough turns.
 pub fn duel<A, B>(mut ours: impl FnMut() -> A, mut theirs: impl FnMut() -> B) -> Duel {
-    black_box(ours());
-    black_box(theirs());
     let mut duel = Duel {
         ours: Vec::new(),
         theirs: Vec::new(),
     };
     let start = Instant::now();
     while duel.ours.len() < TURNS || start.elapsed() < TIME {
-        duel.ours.push(seconds(&mut ours));
-        duel.theirs.push(seconds(&mut theirs));
+        duel.ours.push(turn(&mut ours));
+        duel.theirs.push(turn(&mut theirs));
     }
     duel
+}
+
+/// The median time of the calls of a turn.
+fn turn<T>(call: &mut impl FnMut() -> T) -> f64 {
+    drop(black_box(call()));
+    let times: Vec<f64> = (0..CALLS).map(|_| seconds(call)).collect();
+    quantile(&times, 0.5)
 }
 
 /// The time of one call, including that of freeing what it returns.

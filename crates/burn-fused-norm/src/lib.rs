@@ -70,4 +70,6 @@ mod documents {
     struct Math;
     #[doc = include_str!("../../../docs/numerics.md")]
     struct Numerics;
+    #[doc = include_str!("../../../docs/performance.md")]
+    struct Performance;
 }

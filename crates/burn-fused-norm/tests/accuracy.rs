@@ -2,9 +2,11 @@
 
 mod common;
 
+use burn::module::Param;
+use burn::nn;
 use burn::prelude::*;
 use burn::tensor::DType;
-use burn_fused_norm::RmsNormConfig;
+use burn_fused_norm::{RmsNorm, RmsNormConfig};
 use fused_norm_testkit::{FloatKind, oracle, patterns};
 
 const SHAPES: [[usize; 2]; 5] = [[64, 256], [64, 1000], [32, 1024], [16, 4096], [16, 8192]];
@@ -53,6 +55,49 @@ fn half_types_are_correctly_rounded() {
             assert!(share >= 0.999, "{kind} {shape:?}: {share}");
         }
     }
+}
+
+/// The figure that the README quotes: Burn's layer rounds the root mean square, the quotient and the
+/// product, each to bf16.
+#[test]
+fn rounding_once_is_right_where_rounding_three_times_is_not() {
+    let (rows, row_len) = (64, 4096);
+    let device = Device::flex();
+    let kind = FloatKind::BF16;
+    let x: Vec<f64> = (0..rows * row_len)
+        .map(|i| kind.round(patterns::p(i)))
+        .collect();
+    let gamma: Vec<f64> = (0..row_len).map(patterns::g).collect();
+    let exact = oracle::forward(
+        &x,
+        &oracle::Problem {
+            row_len,
+            stat_len: row_len,
+            epsilon: EPSILON,
+            gamma: Some(&gamma),
+            beta: None,
+        },
+    );
+    let options = (&device, DType::BF16);
+    let gamma = Tensor::<1>::from_data(TensorData::new(gamma, [row_len]), options);
+    let x = Tensor::<2>::from_data(TensorData::new(x, [rows, row_len]), options);
+    let burns = nn::RmsNorm {
+        gamma: Param::from_tensor(gamma),
+        epsilon: EPSILON,
+    };
+    let ours = RmsNorm::from(burns.clone());
+    let share = |y: Tensor<2>| {
+        let values = y.into_data();
+        let right = values.iter::<f64>().zip(&exact.y.values);
+        let right = right.filter(|(y, exact)| *y == kind.round(**exact)).count();
+        100.0 * right as f64 / (rows * row_len) as f64
+    };
+    let (ours, burns) = (share(ours.forward(x.clone())), share(burns.forward(x)));
+    println!(
+        "bf16 [{rows}, {row_len}] correctly rounded: {ours:.2} %, burn::nn::RmsNorm {burns:.2} %"
+    );
+    assert!(ours >= 99.9, "{ours}");
+    assert!(burns < 90.0, "Burn's layer has changed: {burns}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ const FILES: &[&[u8]] = &[
     include_bytes!("../../../README.md"),
     include_bytes!("../../../docs/math.md"),
     include_bytes!("../../../docs/architecture.md"),
+    include_bytes!("../../../docs/performance.md"),
     include_bytes!("../../../docs/numerics.md"),
 ];
 

@@ -58,27 +58,21 @@ pub fn backward<T: Element>(
     let elements = problem.elements();
     if !wanted.dx {
         let sources = (0..problem.rows().div_ceil(rows)).map(|_| Source::<T>::Sums(dy));
-        let (dgamma, dbeta) = run(problem, rows, sources.collect(), &saved, wanted);
-        return Ok(Gradients {
-            dx: None,
-            dgamma,
-            dbeta,
-        });
+        return Ok(run(problem, rows, sources.collect(), &saved, wanted));
     }
     let mut dx = Vec::with_capacity(elements);
     let sources = dx.spare_capacity_mut()[..elements]
         .chunks_mut(rows * problem.row_len())
         .map(|dx| Source::Copied(dy, dx))
         .collect();
-    let (dgamma, dbeta) = run(problem, rows, sources, &saved, wanted);
+    let sums = run(problem, rows, sources, &saved, wanted);
     // SAFETY: the capacity is at least `elements`, and the tasks have initialised each of them:
     // their chunks cover the first `elements` without gap, each is a whole number of rows, and
     // `input_gradient` stores every block of every row. A task that panics does not get here.
     unsafe { dx.set_len(elements) };
     Ok(Gradients {
         dx: Some(dx),
-        dgamma,
-        dbeta,
+        ..sums
     })
 }
 
@@ -102,12 +96,7 @@ pub fn backward_in_place<T: Element>(
         .chunks_mut(rows * problem.row_len())
         .map(Source::InPlace)
         .collect();
-    let (dgamma, dbeta) = run(problem, rows, sources, &saved, wanted);
-    Ok(Gradients {
-        dx: None,
-        dgamma,
-        dbeta,
-    })
+    Ok(run(problem, rows, sources, &saved, wanted))
 }
 
 impl<'a, T: Element> Saved<'a, T> {
@@ -139,79 +128,68 @@ enum Source<'a, T> {
     InPlace(&'a mut [T]),
 }
 
-/// One task: some rows, and its own sums of dgamma and dbeta over them (empty if not wanted).
-struct Task<'a, T: Element> {
+/// One task.
+struct Task<'a, T> {
     first_row: usize,
     rows: usize,
     source: Source<'a, T>,
-    dgamma: &'a mut [T::Statistic],
-    dbeta: &'a mut [T::Statistic],
 }
 
-type Sums<S> = Option<Vec<S>>;
+/// dgamma and dbeta, or what some rows add to them; empty if not wanted.
+struct Sums<S> {
+    dgamma: Vec<S>,
+    dbeta: Vec<S>,
+}
 
-/// Runs the tasks in waves, each with as many partial sums as tasks run at once. After a wave its
-/// partials are added in the order of their rows, so the bits of dgamma and dbeta depend on neither
-/// the length of a wave nor the number of threads.
+impl<S: Statistic> Sums<S> {
+    fn zeros(row_len: usize, wanted: Wanted) -> Self {
+        let zeros = |wanted| vec![S::default(); if wanted { row_len } else { 0 }];
+        Self {
+            dgamma: zeros(wanted.dgamma),
+            dbeta: zeros(wanted.dbeta),
+        }
+    }
+
+    fn add(&mut self, partial: &Self) {
+        add(&mut self.dgamma, &partial.dgamma);
+        add(&mut self.dbeta, &partial.dbeta);
+    }
+}
+
+/// Runs the tasks; dx is where their sources say. Their partial sums are added in the order of their rows, so the bits of dgamma and
+/// dbeta do not depend on the number of threads.
 fn run<T: Element>(
     problem: &Problem,
     rows_a_task: usize,
     sources: Vec<Source<'_, T>>,
     saved: &Saved<'_, T>,
     wanted: Wanted,
-) -> (Sums<T::Statistic>, Sums<T::Statistic>) {
-    let row_len = problem.row_len();
-    let width = |wanted| if wanted { row_len } else { 0 };
-    let (dgamma_len, dbeta_len) = (width(wanted.dgamma), width(wanted.dbeta));
-    let zeros = |len| vec![T::Statistic::default(); len];
-    let (mut dgamma, mut dbeta) = (zeros(dgamma_len), zeros(dbeta_len));
-
-    let sums = dgamma_len + dbeta_len;
-    let wave = if sums == 0 {
-        sources.len().max(1)
-    } else {
-        split::wave(problem)
-    };
-    let mut partials = zeros(wave.min(sources.len()) * sums);
-    let mut first_row = 0;
-    let mut sources = sources.into_iter();
-    while sources.len() > 0 {
-        partials.fill(T::Statistic::default());
-        let mut slots = partials.chunks_mut(sums.max(1));
-        let tasks: Vec<_> = sources
-            .by_ref()
-            .take(wave)
-            .map(|source| {
-                let slot = slots.next().unwrap_or_default();
-                let (dgamma, dbeta) = slot.split_at_mut(dgamma_len);
-                let rows = rows_a_task.min(problem.rows() - first_row);
-                first_row += rows;
-                Task {
-                    first_row: first_row - rows,
-                    rows,
-                    source,
-                    dgamma,
-                    dbeta,
-                }
-            })
-            .collect();
-        let used = tasks.len() * sums;
-        split::run(
-            problem,
-            tasks,
-            #[inline(always)]
-            |task| gradient_rows(problem, saved, wanted, task),
-        );
-        for partial in partials[..used].chunks_exact(sums.max(1)) {
-            let (partial_dgamma, partial_dbeta) = partial.split_at(dgamma_len);
-            add(&mut dgamma, partial_dgamma);
-            add(&mut dbeta, partial_dbeta);
-        }
+) -> Gradients<T> {
+    let tasks = sources
+        .into_iter()
+        .enumerate()
+        .map(|(index, source)| {
+            let first_row = index * rows_a_task;
+            Task {
+                first_row,
+                rows: rows_a_task.min(problem.rows() - first_row),
+                source,
+            }
+        })
+        .collect();
+    let mut sums = Sums::zeros(problem.row_len(), wanted);
+    split::run(
+        problem,
+        tasks,
+        #[inline(always)]
+        |task| gradient_rows(problem, saved, wanted, task),
+        |partial| sums.add(&partial),
+    );
+    Gradients {
+        dx: None,
+        dgamma: wanted.dgamma.then_some(sums.dgamma),
+        dbeta: wanted.dbeta.then_some(sums.dbeta),
     }
-    (
-        wanted.dgamma.then_some(dgamma),
-        wanted.dbeta.then_some(dbeta),
-    )
 }
 
 fn add<S: Statistic>(sums: &mut [S], terms: &[S]) {
@@ -220,21 +198,22 @@ fn add<S: Statistic>(sums: &mut [S], terms: &[S]) {
     }
 }
 
+/// The partial sums of the task's rows.
 #[inline(always)]
 fn gradient_rows<T: Element>(
     problem: &Problem,
     saved: &Saved<'_, T>,
     wanted: Wanted,
     task: Task<'_, T>,
-) {
+) -> Sums<T::Statistic> {
     let row_len = problem.row_len();
     let Task {
         first_row,
         rows,
         mut source,
-        dgamma,
-        dbeta,
     } = task;
+    let mut sums = Sums::zeros(row_len, wanted);
+    let (dgamma, dbeta) = (&mut sums.dgamma[..], &mut sums.dbeta[..]);
     for index in 0..rows {
         let row = first_row + index;
         let x = saved.x.row(row, row_len);
@@ -280,6 +259,7 @@ fn gradient_rows<T: Element>(
             }
         }
     }
+    sums
 }
 
 /// One row as one task, for tests: dx, which overwrites dy, and the terms of dgamma.
@@ -302,14 +282,10 @@ pub(super) fn gradient_row<T: Element>(
         dgamma: true,
         dbeta: false,
     };
-    let mut dgamma = vec![T::Statistic::default(); problem.row_len()];
     let task = Task {
         first_row: 0,
         rows: 1,
         source: Source::InPlace(dy),
-        dgamma: &mut dgamma,
-        dbeta: &mut [],
     };
-    gradient_rows(problem, &saved, wanted, task);
-    dgamma
+    gradient_rows(problem, &saved, wanted, task).dgamma
 }

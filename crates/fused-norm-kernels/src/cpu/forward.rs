@@ -66,6 +66,7 @@ pub fn forward_in_place<T: Element>(
         tasks,
         #[inline(always)]
         |x| overwrite_rows(problem, x, affine),
+        |()| {},
     );
     Ok(())
 }
@@ -104,6 +105,7 @@ fn forward_new<T: Element>(
         tasks,
         #[inline(always)]
         |task| normalise_rows(problem, x, affine, task),
+        |()| {},
     );
     // SAFETY: the capacity is at least `elements`, and `normalise_rows` has initialised each of
     // them: the tasks' outputs cover the first `elements` without gap, each is a whole number of

@@ -8,6 +8,7 @@
 //! | `convert.rs` | how are f16 and bf16 widened and rounded, many at once? |
 //! | `rows.rs` | where does each row lie in a buffer? |
 //! | `split.rs` | how is the work cut into tasks, and when is a second thread worth it? |
+//! | `threads.rs` | how do several threads share the tasks? |
 //!
 //! A row is worked on in blocks of a fixed number of elements, loaded into an array. The loops over
 //! such arrays have constant lengths, so the compiler turns them into SIMD of whatever width the
@@ -23,6 +24,8 @@ mod forward;
 mod row;
 mod rows;
 mod split;
+#[cfg(feature = "std")]
+mod threads;
 
 #[cfg(test)]
 mod tests;

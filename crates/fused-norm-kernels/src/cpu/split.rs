@@ -4,63 +4,68 @@ use alloc::vec::Vec;
 
 use macerator::AutoArch;
 
+#[cfg(feature = "std")]
+use super::threads;
 use crate::Problem;
 
 /// Elements below which one thread is faster than waking others.
 const PARALLEL_ELEMENTS: usize = 32 * 1024;
 
-/// Elements of a forward task: enough to forget what handing it to a thread costs.
+/// Elements of a task at least: enough to forget what handing it to a thread costs.
 const TASK_ELEMENTS: usize = 32 * 1024;
+
+/// Forward tasks a thread: few, because neighbouring rows on one core are read faster, and more than
+/// one to even out their times.
+const FORWARD_TASKS_A_THREAD: usize = 4;
+
+/// Elements of a backward task where there are enough: it ends by waiting for those before it.
+const BACKWARD_TASK_ELEMENTS: usize = 256 * 1024;
+
+/// A small backward pass is cut finer, down to [`TASK_ELEMENTS`], but into no more than this many.
+const BACKWARD_FINE_TASKS: usize = 8;
 
 /// Tasks of a backward pass at most. Each has a partial row of dgamma and one of dbeta, and their
 /// sum has one rounding a task.
 const BACKWARD_TASKS: usize = 32;
 
-/// Rows of one forward task.
+/// Rows of one forward task. Rows do not depend on each other, so this may depend on the threads.
 pub(super) fn forward_rows(problem: &Problem) -> usize {
-    (TASK_ELEMENTS / problem.row_len()).max(1)
+    let share = problem.rows().div_ceil(threads() * FORWARD_TASKS_A_THREAD);
+    share.max(TASK_ELEMENTS / problem.row_len()).max(1)
 }
 
 /// Rows of one backward task: a function of the problem alone, so that dgamma's bits do not depend
 /// on how many threads there are.
 pub(super) fn backward_rows(problem: &Problem) -> usize {
-    problem
-        .rows()
-        .div_ceil(BACKWARD_TASKS)
-        .max(TASK_ELEMENTS / problem.row_len())
-        .max(1)
-}
-
-/// Tasks that can run at once, and a few more to even out their times.
-pub(super) fn wave(problem: &Problem) -> usize {
-    if is_parallel(problem) {
-        2 * threads()
-    } else {
-        1
-    }
+    let fine = (problem.elements() / TASK_ELEMENTS).min(BACKWARD_FINE_TASKS);
+    let coarse = (problem.elements() / BACKWARD_TASK_ELEMENTS).min(BACKWARD_TASKS);
+    problem.rows().div_ceil(fine.max(coarse).max(1)).max(1)
 }
 
 /// Runs every task, on several threads if the problem is worth it, each compiled for the best
-/// instruction set that the processor has. `work` has to be inlined to be compiled so.
-pub(super) fn run<Task: Send>(
+/// instruction set that the processor has (`work` has to be inlined to be compiled so), and calls
+/// `finish` with what the tasks return, in their order.
+pub(super) fn run<Task: Send, Output>(
     problem: &Problem,
     tasks: Vec<Task>,
-    work: impl Fn(Task) + Send + Sync,
+    work: impl Fn(Task) -> Output + Sync,
+    mut finish: impl FnMut(Output) + Send,
 ) {
     let work = |task| {
         AutoArch::new().dispatch(
             #[inline(always)]
             || work(task),
-        );
+        )
     };
     #[cfg(feature = "std")]
     if is_parallel(problem) && tasks.len() > 1 {
-        use rayon::prelude::*;
-        return tasks.into_par_iter().for_each(work);
+        return threads::run(tasks, work, finish);
     }
-    tasks.into_iter().for_each(work);
+    let _ = problem;
+    tasks.into_iter().for_each(|task| finish(work(task)));
 }
 
+#[cfg(feature = "std")]
 fn is_parallel(problem: &Problem) -> bool {
     problem.rows() > 1 && problem.elements() >= PARALLEL_ELEMENTS && threads() > 1
 }
@@ -84,7 +89,6 @@ mod tests {
         for row_len in [1, 4096, 10_000_000] {
             let problem = Problem::new(1, row_len, row_len, 1e-5).unwrap();
             assert!(!is_parallel(&problem));
-            assert_eq!(wave(&problem), 1);
         }
     }
 
