@@ -82,8 +82,8 @@ impl RmsNormConfig {
 /// y_j = x_j / sqrt(mean(x_i², i < k) + epsilon) · gamma_j (+ beta_j)      k = d_model, or ⌈d_model·p⌉
 /// ```
 ///
-/// Drops in for [`burn::nn::RmsNorm`]: the same names, the same defaults, records that load either
-/// way. The statistic is computed in f32 (f64 for f64 inputs) and the output is rounded once.
+/// Drops in for [`burn::nn::RmsNorm`]: the same names, the same defaults, and records that load either
+/// way (with gamma and without beta, as Burn's layer is). The statistic is computed in f32 (f64 for f64 inputs) and the output is rounded once.
 ///
 /// Created by [`RmsNormConfig::init`], or from Burn's layer:
 ///

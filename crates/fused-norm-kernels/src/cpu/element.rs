@@ -45,6 +45,9 @@ pub trait Statistic:
     /// 1
     const ONE: Self;
 
+    /// The largest finite value.
+    const LARGEST: f64;
+
     /// Below this, squares of this type lose digits that the mean square needs.
     const SMALL_MEAN_SQUARE: f64;
 }
@@ -138,12 +141,16 @@ impl Element for bf16 {
 impl Statistic for f64 {
     const ONE: f64 = 1.0;
 
+    const LARGEST: f64 = f64::MAX;
+
     // 2^-900: a square of 2^-1074, the smallest f64, is off by 2^-174 of it at most.
     const SMALL_MEAN_SQUARE: f64 = f64::from_bits((1023 - 900) << 52);
 }
 
 impl Statistic for f32 {
     const ONE: f32 = 1.0;
+
+    const LARGEST: f64 = f32::MAX as f64;
 
     // 2^-96: a square is off by 2^-150 at most, 2^-54 of it.
     const SMALL_MEAN_SQUARE: f64 = f64::from_bits((1023 - 96) << 52);

@@ -29,7 +29,12 @@ const BACKWARD_FINE_TASKS: usize = 8;
 const BACKWARD_TASKS: usize = 32;
 
 /// Rows of one forward task. Rows do not depend on each other, so this may depend on the threads.
+///
+/// A problem for one thread does not ask how many there are: the question would start rayon's pool.
 pub(super) fn forward_rows(problem: &Problem) -> usize {
+    if !is_parallel(problem) {
+        return problem.rows().max(1);
+    }
     let share = problem.rows().div_ceil(threads() * FORWARD_TASKS_A_THREAD);
     share.max(TASK_ELEMENTS / problem.row_len()).max(1)
 }
@@ -73,6 +78,11 @@ fn is_parallel(problem: &Problem) -> bool {
 #[cfg(feature = "std")]
 fn threads() -> usize {
     rayon::current_num_threads()
+}
+
+#[cfg(not(feature = "std"))]
+fn is_parallel(_: &Problem) -> bool {
+    false
 }
 
 #[cfg(not(feature = "std"))]

@@ -1,7 +1,9 @@
 //! Several threads take tasks from one queue.
 //!
 //! The calling thread works too. Handing everything to the pool and waiting, as a parallel iterator
-//! does outside of it, costs the time in which sleeping threads wake before the first row is read.
+//! does outside of it, costs the time in which sleeping threads wake before the first row is read. As
+//! with a parallel iterator, the call returns when the pool has got round to its share, so it waits
+//! while every thread of the pool is busy with something else.
 
 use alloc::vec::Vec;
 use std::sync::{Condvar, Mutex, PoisonError};

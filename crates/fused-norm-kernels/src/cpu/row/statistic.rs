@@ -1,6 +1,6 @@
 //! The statistic of a row, and sums along it.
 
-use super::block::{BLOCK, for_each_block, load_wide};
+use super::block::{BLOCK, for_each_block, load, load_wide};
 use crate::cpu::{Element, Statistic};
 
 /// Blocks whose lanes are summed in the statistic's type before they go into an f64: each lane adds
@@ -29,27 +29,38 @@ pub(in crate::cpu) fn rstd<T: Element>(features: &[T], epsilon: f64) -> T::Stati
     } else {
         scaled_rstd(features, epsilon)
     };
-    T::Statistic::from_f64(rstd)
+    // An epsilon below f32's range may ask for more than f32 can hold: infinity times zero is no 0.
+    let largest = <T::Statistic as Statistic>::LARGEST;
+    T::Statistic::from_f64(if rstd > largest { largest } else { rstd })
 }
 
 /// The same for a row whose squares overflow or vanish: its largest element is scaled to about 1.
 #[cold]
 #[inline(never)]
 fn scaled_rstd<T: Element>(features: &[T], epsilon: f64) -> f64 {
-    const EXPONENT: u64 = 0x7ff << 52;
-    let wide = || features.iter().map(|x| x.widen().to_f64());
-    let largest = wide().map(f64::abs).fold(0.0, f64::max);
-    let exponent = largest.to_bits() & EXPONENT;
-    if exponent == 0 || exponent == EXPONENT {
-        // All zero or subnormal in f64, or an infinity: nothing to scale.
-        let sum: f64 = wide().map(|x| x * x).sum();
-        return 1.0 / sqrt(sum / features.len() as f64 + epsilon);
-    }
-    // The reciprocal of the power of two at or below `largest`, halved so that it stays finite.
-    let scale = f64::from_bits(((2045 << 52) - exponent).min(2046 << 52));
-    let sum: f64 = wide().map(|x| (x * scale) * (x * scale)).sum();
+    const INFINITE: u64 = 0x7ff;
+    let largest = features
+        .iter()
+        .fold(0.0_f64, |largest, x| largest.max(x.to_f64().abs()));
+    let exponent = largest.to_bits() >> 52;
+    // All zero or subnormal in f64, or an infinity: nothing to scale.
+    let scale = if exponent == 0 || exponent == INFINITE {
+        1.0
+    } else {
+        // The reciprocal of the power of two above `largest`, but no subnormal.
+        f64::from_bits(2045_u64.saturating_sub(exponent).max(1) << 52)
+    };
+    let sum = sum_blocks::<f64>(features.len(), |start, width| {
+        let block = load(features, start, width);
+        let mut squares = [0.0; BLOCK];
+        for (square, x) in squares.iter_mut().zip(block) {
+            let scaled = x.to_f64() * scale;
+            *square = scaled * scaled;
+        }
+        squares
+    });
     let root = sqrt(sum / features.len() as f64 + epsilon * scale * scale);
-    if root.is_infinite() {
+    if root.is_infinite() && largest.is_finite() {
         // Epsilon is larger than any square by more than f64 can hold.
         return 1.0 / sqrt(epsilon);
     }
@@ -88,7 +99,8 @@ pub(super) fn sum_blocks<S: Statistic>(
 /// in pairs, with registers of 64 bits (x86-64, LLVM 21: a forward row of 1024 took 2.3 × as long).
 #[inline(never)]
 fn sum_lanes<S: Statistic>(lanes: &[S; BLOCK]) -> f64 {
-    let mut lanes = *lanes;
+    // In f64: the sum of lanes that f32 can hold may be one that it cannot.
+    let mut lanes = lanes.map(S::to_f64);
     let mut width = BLOCK / 2;
     while width > 0 {
         for lane in 0..width {
@@ -97,7 +109,7 @@ fn sum_lanes<S: Statistic>(lanes: &[S; BLOCK]) -> f64 {
         }
         width /= 2;
     }
-    lanes[0].to_f64()
+    lanes[0]
 }
 
 #[inline(always)]
@@ -128,7 +140,7 @@ mod tests {
             let error = (rstd / exact(&wide, 1e-70) - 1.0).abs();
             assert!(error < 1e-7, "{magnitude}: off by {error}");
         }
-        for exponent in [-300, -200, -160, 160, 200, 300] {
+        for exponent in [-300, -200, -160, 160, 200, 300, 307] {
             let magnitude = 10_f64.powi(exponent);
             let row = [magnitude, -2.0 * magnitude, 3.0 * magnitude];
             let error =
@@ -136,6 +148,34 @@ mod tests {
             let vanishes = exponent < -153; // epsilon, 2e-308, is not below these squares
             assert!(vanishes || error < 1e-15, "1e{exponent}: off by {error}");
         }
+    }
+
+    #[test]
+    fn a_scaled_row_is_as_exact_as_another_however_long() {
+        for magnitude in [1.0, 1e200, 1e-140, 1e307, 5e307, 1e308, 1.7e308, f64::MAX] {
+            for row_len in [1, 2, 1024, 65_536] {
+                let row = alloc::vec![magnitude; row_len];
+                let y = magnitude * rstd(&row, 1e-300);
+                assert!((y - 1.0).abs() < 2e-15, "{row_len} of {magnitude:e}: {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_epsilon_that_f32_cannot_hold_leaves_zero_at_zero() {
+        for epsilon in [1e-77, 1e-80, 1e-300, f64::MIN_POSITIVE] {
+            assert_eq!(0.0 * rstd(&[0.0_f32; 4], epsilon), 0.0, "{epsilon:e}");
+            let y = 1e-39_f32 * rstd(&[1e-39_f32; 4], epsilon);
+            assert!(y > 0.0 && y <= 1.0 + 1e-6, "{epsilon:e}: {y}");
+        }
+    }
+
+    #[test]
+    fn a_sum_of_lanes_may_be_more_than_f32_can_hold() {
+        assert_eq!(
+            sum_lanes(&[3e38_f32; BLOCK]),
+            f64::from(3e38_f32) * BLOCK as f64
+        );
     }
 
     #[test]
