@@ -7,12 +7,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use burn::data::dataloader::{DataLoader, DataLoaderIterator, Progress};
-use burn::data::dataset::DatasetError;
+use burn::data::dataloader::{DataLoader, DataLoaderIterator};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use crate::counted::Counted;
 use crate::schedule::Schedule;
 
 /// Windows of equal length and the byte that follows each position.
@@ -58,6 +58,8 @@ impl Batch {
 pub struct TrainLoader {
     text: Arc<[u8]>,
     schedule: Schedule,
+    /// Which steps of every epoch this loader gives.
+    share: Range<usize>,
     device: Device,
     next_epoch: AtomicUsize,
 }
@@ -68,8 +70,18 @@ impl TrainLoader {
         Self {
             text,
             schedule,
+            share: 0..schedule.epoch_steps,
             device: device.clone(),
             next_epoch: AtomicUsize::new(epoch),
+        }
+    }
+
+    /// The same batches from the epoch that comes next.
+    fn with(&self, share: Range<usize>, device: &Device) -> Self {
+        let epoch = self.next_epoch.load(Ordering::Relaxed);
+        Self {
+            share,
+            ..Self::new(self.text.clone(), self.schedule, epoch, device)
         }
     }
 
@@ -93,6 +105,8 @@ impl DataLoader<Batch> for TrainLoader {
         let steps = self
             .schedule
             .steps_of(self.next_epoch.fetch_add(1, Ordering::Relaxed));
+        let share = self.share.start.min(steps.len())..self.share.end.min(steps.len());
+        let steps = steps.start + share.start..steps.start + share.end;
         Box::new(Counted::new(
             steps.len(),
             "steps",
@@ -101,16 +115,16 @@ impl DataLoader<Batch> for TrainLoader {
     }
 
     fn num_items(&self) -> usize {
-        self.schedule.epoch_steps
+        self.share.len()
     }
 
     fn to_device(&self, device: &Device) -> Arc<dyn DataLoader<Batch>> {
-        let epoch = self.next_epoch.load(Ordering::Relaxed);
-        Arc::new(Self::new(self.text.clone(), self.schedule, epoch, device))
+        Arc::new(self.with(self.share.clone(), device))
     }
 
-    fn slice(&self, _start: usize, _end: usize) -> Arc<dyn DataLoader<Batch>> {
-        unimplemented!("only training on several devices slices a loader")
+    fn slice(&self, start: usize, end: usize) -> Arc<dyn DataLoader<Batch>> {
+        let at = |item: usize| self.share.end.min(self.share.start + item);
+        Arc::new(self.with(at(start)..at(end), &self.device))
     }
 }
 
@@ -191,43 +205,12 @@ impl DataLoader<Batch> for ValidLoader {
         })
     }
 
-    fn slice(&self, _start: usize, _end: usize) -> Arc<dyn DataLoader<Batch>> {
-        unimplemented!("only training on several devices slices a loader")
-    }
-}
-
-/// An iterator that knows how far it is.
-struct Counted<I> {
-    items: I,
-    done: usize,
-    total: usize,
-    unit: &'static str,
-}
-
-impl<I> Counted<I> {
-    fn new(total: usize, unit: &'static str, items: I) -> Self {
-        Self {
-            items,
-            done: 0,
-            total,
-            unit,
-        }
-    }
-}
-
-impl<I: Iterator<Item = Batch>> Iterator for Counted<I> {
-    type Item = Result<Batch, DatasetError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.items.next()?;
-        self.done += 1;
-        Some(Ok(batch))
-    }
-}
-
-impl<I: Iterator<Item = Batch>> DataLoaderIterator<Batch> for Counted<I> {
-    fn progress(&self) -> Progress {
-        Progress::new(self.done, self.total, Some(self.unit.to_string()))
+    fn slice(&self, start: usize, end: usize) -> Arc<dyn DataLoader<Batch>> {
+        let groups = self.groups().skip(start).take(end.saturating_sub(start));
+        Arc::new(Self {
+            scored: groups.flatten().cloned().collect(),
+            ..self.clone()
+        })
     }
 }
 
@@ -260,6 +243,32 @@ mod tests {
         assert_eq!(epochs[1], read(&loader(1, 2)));
         assert_ne!(epochs[0], epochs[1]);
         assert_ne!(epochs[0], read(&loader(2, 1)));
+    }
+
+    #[test]
+    fn slices_are_parts_of_the_whole() {
+        let device = Device::default();
+        let schedule = Schedule::new(60, 2, 8, 1);
+        let train = || TrainLoader::new(text(500), schedule, 1, &device);
+        let valid = ValidLoader::new(text(500), 100..500, schedule, &device);
+        let read = |loader: &dyn DataLoader<Batch>| -> Vec<Vec<i64>> {
+            let batches = loader.iter().map(|batch| batch.expect("a batch"));
+            batches.map(|batch| bytes(&batch.inputs)).collect()
+        };
+        for (whole, parts) in [
+            (
+                read(&train()),
+                [train().slice(0, 2), train().slice(2, 1000)],
+            ),
+            (read(&valid), [valid.slice(0, 5), valid.slice(5, 1000)]),
+        ] {
+            let [first, second] = parts.map(|part| {
+                let batches = read(&*part);
+                assert_eq!(batches.len(), part.num_items());
+                batches
+            });
+            assert_eq!([first, second].concat(), whole);
+        }
     }
 
     #[test]

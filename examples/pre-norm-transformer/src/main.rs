@@ -8,6 +8,7 @@ mod checkpoint;
 mod cli;
 mod config;
 mod corpus;
+mod counted;
 mod curve;
 mod data;
 mod device;
