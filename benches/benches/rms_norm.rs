@@ -9,8 +9,8 @@ use burn_fused_norm::RmsNormConfig;
 use fused_norm_benches::{Duel, duel};
 use fused_norm_testkit::{oracle, patterns};
 
-// glibc gives large buffers back to the kernel when they are freed, and the next call pays for them
-// page by page: with it, the times of both contenders are mostly the kernel's.
+// glibc gives the largest buffers back to the kernel when they are freed, and the next call pays for
+// them page by page: see docs/performance.md for the times with it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

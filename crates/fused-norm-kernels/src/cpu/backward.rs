@@ -156,8 +156,8 @@ impl<S: Statistic> Sums<S> {
     }
 }
 
-/// Runs the tasks; dx is where their sources say. Their partial sums are added in the order of their rows, so the bits of dgamma and
-/// dbeta do not depend on the number of threads.
+/// Runs the tasks; dx is where their sources say. Their partial sums are added in the order of their
+/// rows, so the bits of dgamma and dbeta do not depend on the number of threads.
 fn run<T: Element>(
     problem: &Problem,
     rows_a_task: usize,

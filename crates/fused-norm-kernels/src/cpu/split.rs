@@ -8,7 +8,8 @@ use macerator::AutoArch;
 use super::threads;
 use crate::Problem;
 
-/// Elements below which one thread is faster than waking others.
+/// Elements below which one thread does it all. Not tuned: on two cores, 64 Ki elements of f32 took
+/// 14 µs forward on one thread and 17 µs on two, and 2 Mi elements 0.85 ms and 0.45 ms.
 const PARALLEL_ELEMENTS: usize = 32 * 1024;
 
 /// Elements of a task at least: enough to forget what handing it to a thread costs.
