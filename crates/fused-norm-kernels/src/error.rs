@@ -33,6 +33,36 @@ pub enum Error {
     },
     /// A gradient is wanted of a parameter that is not there.
     MissingParameter(&'static str),
+    /// The device cannot hold or compute in a type, or two buffers differ in theirs.
+    #[cfg(feature = "cube")]
+    Type {
+        /// Name of the buffer.
+        buffer: &'static str,
+        /// Type of its elements.
+        elem: cubecl::ir::ElemType,
+    },
+    /// The device cannot read rows at this distance as it reads rows of their length.
+    #[cfg(feature = "cube")]
+    Pitch {
+        /// Name of the buffer.
+        buffer: &'static str,
+        /// Elements between the starts of neighbouring rows.
+        pitch: usize,
+    },
+    /// The device cannot index that many elements.
+    #[cfg(feature = "cube")]
+    Addresses {
+        /// Elements of the largest buffer.
+        elements: usize,
+    },
+    /// The device cannot run the routine asked for on rows of this length and type.
+    #[cfg(feature = "cube")]
+    Routine {
+        /// The routine asked for.
+        routine: crate::cube::Routine,
+        /// Elements of a row.
+        row_len: usize,
+    },
 }
 
 impl fmt::Display for Error {
@@ -61,6 +91,29 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "the gradient of {name} is wanted, but there is no {name}"
+                )
+            }
+            #[cfg(feature = "cube")]
+            Self::Type { buffer, elem } => write!(
+                f,
+                "{buffer} has type {elem}, which this device or the other buffers do not have"
+            ),
+            #[cfg(feature = "cube")]
+            Self::Pitch { buffer, pitch } => {
+                write!(
+                    f,
+                    "{buffer} has rows at a distance of {pitch} elements, expected dense rows or a multiple of the vectors they are read in"
+                )
+            }
+            #[cfg(feature = "cube")]
+            Self::Addresses { elements } => {
+                write!(f, "{elements} elements are more than this device can index")
+            }
+            #[cfg(feature = "cube")]
+            Self::Routine { routine, row_len } => {
+                write!(
+                    f,
+                    "routine {routine:?} cannot take rows of {row_len} elements here"
                 )
             }
         }

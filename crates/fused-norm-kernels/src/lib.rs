@@ -1,4 +1,4 @@
-//! RMSNorm and pRMSNorm over rows of numbers: forward and backward, on the CPU.
+//! RMSNorm and pRMSNorm over rows of numbers: forward and backward, on CPUs and GPUs.
 //!
 //! The crate knows rows, not tensors. A caller describes what to do with a [`Problem`], hands in
 //! slices, and gets an [`Error`] back, before anything is written, if they do not fit.
@@ -19,12 +19,15 @@
 //! | [`Error`] | why is it refused? |
 //! | [`cost`] | how many bytes and operations is it? |
 //! | [`cpu`] | how does a CPU compute it? |
+//! | `cube` (feature `cube`) | how does a CubeCL device compute it? |
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
 
 pub mod cost;
 pub mod cpu;
+#[cfg(feature = "cube")]
+pub mod cube;
 mod error;
 mod problem;
 

@@ -1,0 +1,13 @@
+//! The CubeCL kernels without Burn: on which devices, and as what the judge takes them.
+//!
+//! The tests of this package force every routine over the catalogue, count launches and compiled
+//! kernels, and read the machine code that a GPU would run. Without a runtime's feature (`cpu`,
+//! `wgpu`, `vulkan`, `cuda`) or `codegen` they say so and pass.
+
+mod devices;
+mod kernels;
+mod numbers;
+
+pub use devices::devices;
+pub use kernels::Kernels;
+pub use numbers::{bytes, elem, values};

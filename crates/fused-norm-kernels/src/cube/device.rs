@@ -1,0 +1,44 @@
+//! What a device can do, as far as the mapping of a problem to it depends on that.
+
+use cubecl::features::Plane;
+use cubecl::ir::DeviceProperties;
+
+/// The limits that [`select`](super::select) respects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceLimits {
+    /// The smallest plane that a kernel may run with; `None` without plane operations.
+    pub plane_size: Option<u32>,
+    /// Units of a cube, at most.
+    pub max_units: u32,
+    /// Cubes of a launch, at most.
+    pub max_cubes: u32,
+    /// Bytes of shared memory a cube, at most.
+    pub max_shared_memory: usize,
+    /// Bytes that one load moves.
+    pub load_bytes: usize,
+    /// Multiprocessors, where the runtime says how many.
+    pub processors: Option<u32>,
+    /// Units are CPU threads, each of which walks over all cubes.
+    pub threads: bool,
+}
+
+impl DeviceLimits {
+    /// WebGPU's guarantee: an adapter may claim more cubes on an axis than it accepts.
+    const MAX_CUBES: u32 = 65_535;
+
+    /// The limits of a device.
+    pub fn of(properties: &DeviceProperties) -> Self {
+        let hardware = &properties.hardware;
+        let has_planes = properties.features.plane.contains(Plane::Ops);
+        Self {
+            plane_size: (has_planes && hardware.plane_size_min > 1)
+                .then_some(hardware.plane_size_min),
+            max_units: hardware.max_units_per_cube.min(hardware.max_cube_dim.0),
+            max_cubes: hardware.max_cube_count.0.min(Self::MAX_CUBES),
+            max_shared_memory: hardware.max_shared_memory_size,
+            load_bytes: properties.io_width() as usize / 8,
+            processors: hardware.num_streaming_multiprocessors,
+            threads: hardware.num_cpu_cores.is_some(),
+        }
+    }
+}

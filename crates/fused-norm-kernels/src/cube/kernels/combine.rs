@@ -1,0 +1,25 @@
+//! Sums of vectors over the row groups of a cube.
+
+use cubecl::prelude::*;
+
+/// The sum of `value` over the units `lane`, `lane + lanes`, … of the cube, added in that order;
+/// only units below `lanes` get it. All units of the cube must call it.
+#[cube]
+pub(super) fn sum_over_groups<S: Float, N: Size>(
+    value: Vector<S, N>,
+    shared: &mut Shared<[Vector<S, N>]>,
+    #[comptime] lanes: u32,
+    #[comptime] groups: u32,
+) -> Vector<S, N> {
+    let mut total = value;
+    shared[UNIT_POS as usize] = value;
+    sync_cube();
+    if UNIT_POS < lanes {
+        for group in 1..groups {
+            total += shared[(group * lanes + UNIT_POS) as usize];
+        }
+    }
+    // Before the next call writes.
+    sync_cube();
+    total
+}

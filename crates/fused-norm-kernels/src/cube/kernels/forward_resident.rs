@@ -1,0 +1,100 @@
+//! Forward over rows that fit into the registers of the units that share them: one read, one write.
+
+use cubecl::prelude::*;
+
+use super::group::sum_over_lanes;
+use super::vectors::{column, keep_read, load, parameter, rstd_of};
+use crate::cube::Blueprint;
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
+    x: &[Vector<T, N>],
+    gamma: ComptimeOption<&[Vector<G, N>]>,
+    beta: ComptimeOption<&[Vector<B, N>]>,
+    y: &mut [Vector<T, N>],
+    mut rstds: ComptimeOption<&mut [S]>,
+    rows: usize,
+    row_vectors: usize,
+    x_pitch: usize,
+    stat_len: usize,
+    epsilon: InputScalar,
+    #[comptime] blueprint: Blueprint,
+    #[comptime] partial: bool,
+    #[define(T)] _x_type: ElemType,
+    #[define(S)] _statistic_type: ElemType,
+    #[define(G)] _gamma_type: ElemType,
+    #[define(B)] _beta_type: ElemType,
+) {
+    let exact = comptime!(blueprint.exact);
+    let vectors = comptime!(blueprint.vectors);
+    let early = comptime!(blueprint.held && gamma.is_some());
+    let epsilon = epsilon.get::<S>();
+    let groups = comptime!(blueprint.row_groups as usize);
+
+    let mut first = CUBE_POS * groups;
+    let mut turn = 0u32;
+    while first < rows {
+        let row = first + (UNIT_POS / blueprint.lanes) as usize;
+        // Groups beyond the last row repeat it, as all units must take part in the sum.
+        let source = select(row < rows, row, rows - 1) * x_pitch;
+
+        let mut held = Array::<Vector<T, N>>::new(comptime!(vectors as usize));
+        #[unroll]
+        for step in 0..vectors {
+            let column = column(step, blueprint);
+            held[step as usize] = load::<T, N>(x, source, column, row_vectors, exact);
+        }
+        let mut scales =
+            Array::<Vector<G, N>>::new(comptime!(if early { vectors as usize } else { 1 }));
+        if comptime!(early) {
+            #[comptime]
+            if let ComptimeOption::Some(gamma) = gamma {
+                #[unroll]
+                for step in 0..vectors {
+                    let column = column(step, blueprint);
+                    scales[step as usize] = load::<G, N>(gamma, 0, column, row_vectors, exact);
+                }
+            }
+        }
+
+        let mut squares = Vector::<S, N>::new(S::from_int(0));
+        #[unroll]
+        for step in 0..vectors {
+            let value = Vector::<S, N>::cast_from(held[step as usize]);
+            squares += keep_read::<S, N>(value * value, column(step, blueprint), stat_len, partial);
+        }
+        let sum = sum_over_lanes::<S>(squares.vector_sum(), turn, blueprint);
+        let rstd = rstd_of::<S>(sum, stat_len, epsilon);
+
+        if row < rows {
+            #[unroll]
+            for step in 0..vectors {
+                let column = column(step, blueprint);
+                let mut out = Vector::<S, N>::cast_from(held[step as usize]) * Vector::new(rstd);
+                if comptime!(gamma.is_some()) {
+                    if comptime!(early) {
+                        out *= Vector::cast_from(scales[step as usize]);
+                    } else {
+                        out *= parameter::<G, N, S>(gamma, column, row_vectors, exact, 1);
+                    }
+                }
+                if comptime!(beta.is_some()) {
+                    out += parameter::<B, N, S>(beta, column, row_vectors, exact, 0);
+                }
+                if comptime!(exact) {
+                    y[row * row_vectors + column] = Vector::cast_from(out);
+                } else if column < row_vectors {
+                    y[row * row_vectors + column] = Vector::cast_from(out);
+                }
+            }
+            #[comptime]
+            if let ComptimeOption::Some(rstds) = rstds.as_mut() {
+                if UNIT_POS % blueprint.lanes == 0 {
+                    rstds[row] = rstd;
+                }
+            }
+        }
+        first += CUBE_COUNT * groups;
+        turn += 1;
+    }
+}

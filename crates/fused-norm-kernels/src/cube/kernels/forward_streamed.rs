@@ -1,0 +1,117 @@
+//! Forward over rows that are read twice: long ones, or, with one lane a row, any.
+
+use cubecl::prelude::*;
+
+use super::group::sum_over_lanes;
+use super::vectors::{keep_read, parameter, rstd_of};
+use crate::cube::Blueprint;
+
+/// Independent sums a lane: enough for the additions of one to hide behind the others'.
+const SUMS: usize = 4;
+/// Rounds of `SUMS` vectors whose sums are added up apart, so that no sum has many terms.
+const ROUNDS_A_SPAN: usize = 16;
+
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
+    x: &[Vector<T, N>],
+    gamma: ComptimeOption<&[Vector<G, N>]>,
+    beta: ComptimeOption<&[Vector<B, N>]>,
+    y: &mut [Vector<T, N>],
+    mut rstds: ComptimeOption<&mut [S]>,
+    rows: usize,
+    row_vectors: usize,
+    x_pitch: usize,
+    stat_len: usize,
+    epsilon: InputScalar,
+    #[comptime] blueprint: Blueprint,
+    #[comptime] partial: bool,
+    #[define(T)] _x_type: ElemType,
+    #[define(S)] _statistic_type: ElemType,
+    #[define(G)] _gamma_type: ElemType,
+    #[define(B)] _beta_type: ElemType,
+) {
+    let epsilon = epsilon.get::<S>();
+    let groups = comptime!(blueprint.row_groups as usize);
+    let lanes = comptime!(blueprint.lanes as usize);
+    let lane = (UNIT_POS % blueprint.lanes) as usize;
+
+    let mut first = CUBE_POS * groups;
+    let mut turn = 0u32;
+    while first < rows {
+        let row = first + (UNIT_POS / blueprint.lanes) as usize;
+        let source = select(row < rows, row, rows - 1) * x_pitch;
+        let squares =
+            sum_squares::<T, N, S>(x, source, lane, row_vectors, stat_len, lanes, partial);
+        let sum = sum_over_lanes::<S>(squares, turn, blueprint);
+        let rstd = rstd_of::<S>(sum, stat_len, epsilon);
+
+        if row < rows {
+            let target = row * row_vectors;
+            let mut column = lane;
+            while column < row_vectors {
+                let mut out = Vector::<S, N>::cast_from(x[source + column]) * Vector::new(rstd);
+                if comptime!(gamma.is_some()) {
+                    out *= parameter::<G, N, S>(gamma, column, row_vectors, true, 1);
+                }
+                if comptime!(beta.is_some()) {
+                    out += parameter::<B, N, S>(beta, column, row_vectors, true, 0);
+                }
+                y[target + column] = Vector::cast_from(out);
+                column += lanes;
+            }
+            #[comptime]
+            if let ComptimeOption::Some(rstds) = rstds.as_mut() {
+                if lane == 0 {
+                    rstds[row] = rstd;
+                }
+            }
+        }
+        first += CUBE_COUNT * groups;
+        turn += 1;
+    }
+}
+
+/// The sum of the squares that one lane reads: vectors `lane`, `lane + lanes`, and so on.
+#[cube]
+fn sum_squares<T: Float, N: Size, S: Float>(
+    x: &[Vector<T, N>],
+    source: usize,
+    lane: usize,
+    row_vectors: usize,
+    stat_len: usize,
+    #[comptime] lanes: usize,
+    #[comptime] partial: bool,
+) -> S {
+    let mut total = S::from_int(0);
+    // Vectors beyond the statistic's are not read at all.
+    let mut end = row_vectors;
+    if comptime!(partial) {
+        let size = N::value();
+        end = (stat_len + comptime!(size - 1)) / size;
+    }
+    let mut column = lane;
+    while column < end {
+        let mut sums = Array::<Vector<S, N>>::new(SUMS);
+        #[unroll]
+        for sum in 0..SUMS {
+            sums[sum] = Vector::new(S::from_int(0));
+        }
+        let span_end = min(column + comptime!(lanes * SUMS * ROUNDS_A_SPAN), end);
+        while column + comptime!(lanes * (SUMS - 1)) < span_end {
+            #[unroll]
+            for sum in 0..SUMS {
+                let here = column + comptime!(sum * lanes);
+                let value = Vector::<S, N>::cast_from(x[source + here]);
+                sums[sum] += keep_read::<S, N>(value * value, here, stat_len, partial);
+            }
+            column += comptime!(lanes * SUMS);
+        }
+        while column < span_end {
+            let value = Vector::<S, N>::cast_from(x[source + column]);
+            sums[0] += keep_read::<S, N>(value * value, column, stat_len, partial);
+            column += lanes;
+        }
+        total += ((sums[0] + sums[1]) + (sums[2] + sums[3])).vector_sum();
+    }
+    total
+}

@@ -1,0 +1,18 @@
+//! The kernels: rows to rows. Each says what its unit of work is; the mapping to units is the
+//! [`Blueprint`](super::Blueprint)'s.
+//!
+//! Kernels index without checks. Every index is below `rows`, `row_vectors`, or the number of
+//! partial sums, times the matching pitch; the launcher checks that the buffers hold as much.
+// The macro's launchers have one argument for each of the kernel's, and no documentation of ours.
+#![allow(missing_docs, clippy::too_many_arguments)]
+
+mod combine;
+mod group;
+mod vectors;
+
+pub(super) mod backward_resident;
+pub(super) mod backward_streamed;
+pub(super) mod columns;
+pub(super) mod forward_resident;
+pub(super) mod forward_streamed;
+pub(super) mod reduce;

@@ -1,0 +1,82 @@
+//! Vectors of a row: which exist, and which of their elements the statistic reads.
+
+use cubecl::prelude::*;
+
+use crate::cube::Blueprint;
+
+/// Vector `column` of the row that starts at vector `start`; zeros beyond its end.
+#[cube]
+pub(super) fn load<T: Float, N: Size>(
+    rows: &[Vector<T, N>],
+    start: usize,
+    column: usize,
+    row_vectors: usize,
+    #[comptime] exact: bool,
+) -> Vector<T, N> {
+    let mut vector = Vector::<T, N>::new(T::from_int(0));
+    if comptime!(exact) {
+        vector = rows[start + column];
+    } else if column < row_vectors {
+        vector = rows[start + column];
+    }
+    vector
+}
+
+/// `vector`, with zeros where its elements lie at or beyond `stat_len`. Without `partial`, as it is.
+#[cube]
+pub(super) fn keep_read<S: Float, N: Size>(
+    vector: Vector<S, N>,
+    column: usize,
+    stat_len: usize,
+    #[comptime] partial: bool,
+) -> Vector<S, N> {
+    let mut kept = vector;
+    if comptime!(partial) {
+        let size = N::value();
+        let start = column * size;
+        if start + size > stat_len {
+            #[unroll]
+            for element in 0..size {
+                let value = kept.extract(element);
+                kept.insert(
+                    element,
+                    select(start + element < stat_len, value, S::from_int(0)),
+                );
+            }
+        }
+    }
+    kept
+}
+
+/// gamma or beta in the type of the statistic, or `or` where there is none.
+#[cube]
+pub(super) fn parameter<P: Float, N: Size, S: Float>(
+    parameter: ComptimeOption<&[Vector<P, N>]>,
+    column: usize,
+    row_vectors: usize,
+    #[comptime] exact: bool,
+    #[comptime] or: i64,
+) -> Vector<S, N> {
+    #[comptime]
+    match parameter {
+        ComptimeOption::Some(values) => {
+            Vector::cast_from(load::<P, N>(values, 0, column, row_vectors, exact))
+        }
+        ComptimeOption::None => Vector::new(S::from_int(or)),
+    }
+}
+
+/// The vector that lane `UNIT_POS % lanes` reads in step `step`: neighbours read neighbours.
+#[cube]
+pub(super) fn column(step: u32, #[comptime] blueprint: Blueprint) -> usize {
+    (step * blueprint.lanes + UNIT_POS % blueprint.lanes) as usize
+}
+
+/// `1 / sqrt(sum / stat_len + epsilon)`. An epsilon below the type's range may ask for more than it
+/// can hold: infinity times zero is no 0.
+#[cube]
+pub(super) fn rstd_of<S: Float>(sum: S, stat_len: usize, epsilon: S) -> S {
+    let mean = sum / S::cast_from(stat_len);
+    let rstd = S::from_int(1) / (mean + epsilon).sqrt();
+    select(rstd > S::max_value(), S::max_value(), rstd)
+}

@@ -1,0 +1,167 @@
+//! Rows held in registers: how many lanes share one, and how much each holds.
+
+use super::Pass;
+use crate::cube::{Blueprint, DeviceLimits, Routine, RowClass};
+
+/// Neighbouring lanes that fill a cache line of 128 bytes with loads of 16: fewer would leave part
+/// of it to another instruction.
+const LINE_LANES: u32 = 8;
+
+/// What a lane may hold, and how many lanes may do so.
+struct Budget {
+    /// Bytes of a row: as stored (forward), or in the statistic's type (backward).
+    bytes: usize,
+    /// Lanes up to which this budget is taken.
+    max_lanes: u32,
+    /// See [`Blueprint::held`].
+    held: bool,
+}
+
+/// From the budget that leaves most room for other cubes to the one that takes the longest rows.
+///
+/// A forward lane holds its part of the row, and of gamma when `held`. A backward lane holds dgamma
+/// and dbeta in the statistic's type, and x and dy when `held`. 512 units may have 128 registers
+/// each, 1024 may have 64: cubes of 1024 are for the forward pass alone.
+fn budgets(pass: Pass) -> &'static [Budget] {
+    match pass {
+        Pass::Forward => &[
+            Budget {
+                bytes: 64,
+                max_lanes: 256,
+                held: true,
+            },
+            Budget {
+                bytes: 128,
+                max_lanes: 1024,
+                held: false,
+            },
+        ],
+        Pass::Backward => &[
+            Budget {
+                bytes: 64,
+                max_lanes: 512,
+                held: true,
+            },
+            Budget {
+                bytes: 128,
+                max_lanes: 512,
+                held: false,
+            },
+        ],
+    }
+}
+
+/// Units of a cube that works on several rows.
+fn units(pass: Pass, limits: &DeviceLimits) -> u32 {
+    let units = match pass {
+        Pass::Forward => 128,
+        // Its partial sums are one row a cube: few large cubes.
+        Pass::Backward => 256,
+    };
+    units.min(limits.max_units)
+}
+
+/// Several rows a cube, each on a plane or on part of one.
+pub(super) fn plane(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Option<Blueprint> {
+    let plane = plane_size(class, limits)?;
+    let budget = &budgets(pass)[0];
+    let vectors = class.row_vectors(limits);
+    let most = most_vectors(class, pass, limits, budget);
+    let lanes = vectors.div_ceil(most).next_power_of_two() as u32;
+    let lanes = lanes.max(LINE_LANES.min(vectors.next_power_of_two() as u32));
+    (lanes <= plane)
+        .then(|| {
+            let row_groups = (units(pass, limits) / lanes).max(1);
+            resident(
+                class,
+                limits,
+                Routine::Plane,
+                lanes,
+                row_groups,
+                lanes,
+                budget,
+            )
+        })
+        .filter(|blueprint| fits(blueprint, class, pass, limits))
+}
+
+/// A row on several planes; without plane operations, on any number of units.
+pub(super) fn cube(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Option<Blueprint> {
+    let segment = plane_size(class, limits).unwrap_or(1);
+    let vectors = class.row_vectors(limits);
+    budgets(pass).iter().find_map(|budget| {
+        let lanes = vectors.div_ceil(most_vectors(class, pass, limits, budget));
+        let lanes = u32::try_from(lanes).ok()?;
+        let lanes = if segment > 1 {
+            lanes.next_multiple_of(segment)
+        } else {
+            lanes.checked_next_power_of_two()?
+        };
+        if lanes > budget.max_lanes.min(limits.max_units) {
+            return None;
+        }
+        let row_groups = (units(pass, limits) / lanes).max(1);
+        let blueprint = resident(
+            class,
+            limits,
+            Routine::Cube,
+            lanes,
+            row_groups,
+            segment,
+            budget,
+        );
+        Some(blueprint).filter(|blueprint| fits(blueprint, class, pass, limits))
+    })
+}
+
+/// Shuffles move 32 bits: sums in f64 go through shared memory.
+fn plane_size(class: &RowClass, limits: &DeviceLimits) -> Option<u32> {
+    limits
+        .plane_size
+        .filter(|&size| class.statistic_size == 4 && size <= limits.max_units)
+}
+
+/// Vectors that a lane may hold. Short vectors cost an instruction each: not more than 16.
+fn most_vectors(class: &RowClass, pass: Pass, limits: &DeviceLimits, budget: &Budget) -> usize {
+    let size = match pass {
+        Pass::Forward => class.element_size,
+        Pass::Backward => class.statistic_size,
+    };
+    (budget.bytes / (class.vector_size(limits) * size)).clamp(1, 16)
+}
+
+fn resident(
+    class: &RowClass,
+    limits: &DeviceLimits,
+    routine: Routine,
+    lanes: u32,
+    row_groups: u32,
+    segment: u32,
+    budget: &Budget,
+) -> Blueprint {
+    let row_vectors = class.row_vectors(limits);
+    let vectors = row_vectors.div_ceil(lanes as usize);
+    Blueprint {
+        routine,
+        vector_size: class.vector_size(limits),
+        lanes,
+        row_groups,
+        segment,
+        vectors: vectors as u32,
+        exact: vectors * lanes as usize == row_vectors,
+        held: budget.held,
+    }
+}
+
+/// Sums over the lanes, and, backward, over the row groups, go through shared memory.
+fn fits(blueprint: &Blueprint, class: &RowClass, pass: Pass, limits: &DeviceLimits) -> bool {
+    let sums = blueprint.shared_bytes(class.statistic_size);
+    let groups = match pass {
+        Pass::Backward if blueprint.row_groups > 1 => {
+            // One for dgamma and one for dbeta.
+            2 * blueprint.units() as usize * blueprint.vector_size * class.statistic_size
+        }
+        _ => 0,
+    };
+    sums + groups <= limits.max_shared_memory
+}
