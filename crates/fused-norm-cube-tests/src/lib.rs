@@ -7,6 +7,8 @@
 mod devices;
 mod kernels;
 mod numbers;
+#[cfg(feature = "codegen")]
+pub mod nvidia;
 
 pub use devices::devices;
 pub use kernels::Kernels;

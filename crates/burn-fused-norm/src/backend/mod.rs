@@ -1,8 +1,10 @@
 //! Adapters: a backend's tensors as rows, and rows as a backend's tensors. Shared by all operations.
 
+#[cfg(feature = "cube")]
+pub(crate) mod cube;
 #[cfg(feature = "flex")]
 pub(crate) mod flex;
-#[cfg(any(feature = "flex", feature = "ndarray"))]
+#[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
 pub(crate) mod layout;
 #[cfg(feature = "ndarray")]
 pub(crate) mod ndarray;

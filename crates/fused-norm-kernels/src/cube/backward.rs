@@ -128,7 +128,7 @@ impl Plan {
             blueprint,
             cubes,
             partial_rows,
-            columns: columns(&limits),
+            columns: column_units(&limits),
             statistic,
         }
     }
@@ -136,7 +136,7 @@ impl Plan {
 
 /// Units of a cube that sums columns: a cache line of neighbouring columns, and as many rows at a
 /// time as a cube of 256 has left. Threads take a column each.
-fn columns(limits: &DeviceLimits) -> (u32, u32) {
+pub(super) fn column_units(limits: &DeviceLimits) -> (u32, u32) {
     if limits.threads {
         return (limits.max_units, 1);
     }

@@ -16,6 +16,8 @@ pub struct DeviceLimits {
     pub max_shared_memory: usize,
     /// Bytes that one load moves.
     pub load_bytes: usize,
+    /// Elements of a vector, at most.
+    pub max_vector_size: usize,
     /// Multiprocessors, where the runtime says how many.
     pub processors: Option<u32>,
     /// Units are CPU threads, each of which walks over all cubes.
@@ -37,6 +39,7 @@ impl DeviceLimits {
             max_cubes: hardware.max_cube_count.0.min(Self::MAX_CUBES),
             max_shared_memory: hardware.max_shared_memory_size,
             load_bytes: properties.io_width() as usize / 8,
+            max_vector_size: hardware.max_vector_size,
             processors: hardware.num_streaming_multiprocessors,
             threads: hardware.num_cpu_cores.is_some(),
         }

@@ -71,6 +71,7 @@ pub(super) fn forward(
                     row_len / size,
                     args.x.pitch / size,
                     problem.stat_len(),
+                    inverse_count(problem, statistic),
                     InputScalar::new(problem.epsilon(), statistic),
                     *blueprint,
                     problem.stat_len() < row_len,
@@ -147,7 +148,7 @@ fn walk(
     let sums_len = plan.partial_rows.unwrap_or(0) * row_len;
     let sums = |sums: Option<Handle>| sums.map(|sums| buffer(sums, sums_len));
     macro_rules! launch {
-        ($kernel:ident) => {
+        ($kernel:ident $(, $zero:expr)?) => {
             // SAFETY: `backward` has checked that dy and x hold their spans, rstd a value a row and
             // gamma a row, and has made dx for all rows; the sums have a row a cube (resident) or a
             // unit (streamed). The kernels index below these lengths, row length and pitches are
@@ -173,6 +174,8 @@ fn walk(
                     args.dy.pitch / size,
                     args.x.pitch / size,
                     problem.stat_len(),
+                    inverse_count(problem, plan.statistic),
+                    $($zero,)?
                     blueprint,
                     problem.stat_len() < row_len,
                     args.x.elem,
@@ -183,7 +186,7 @@ fn walk(
         };
     }
     if blueprint.vectors > 0 {
-        launch!(backward_resident)
+        launch!(backward_resident, 0)
     } else {
         launch!(backward_streamed)
     }
@@ -274,6 +277,10 @@ fn sum_partials(
             beta_type,
         )
     }
+}
+
+fn inverse_count(problem: &Problem, statistic: ElemType) -> InputScalar {
+    InputScalar::new(1.0 / problem.stat_len() as f64, statistic)
 }
 
 fn column_cubes(client: &Client, row_vectors: usize, lanes: u32) -> CubeCount {

@@ -17,6 +17,7 @@ mod device;
 mod forward;
 mod kernels;
 mod launch;
+pub mod offline;
 pub mod routines;
 mod select;
 mod types;

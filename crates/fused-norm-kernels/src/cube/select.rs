@@ -19,9 +19,9 @@ impl RowClass {
     /// Elements that one load moves: a power of two that divides the row, so that no load crosses
     /// its end.
     pub fn vector_size(&self, limits: &DeviceLimits) -> usize {
-        let widest = (limits.load_bytes / self.element_size).max(1);
+        let widest = (limits.load_bytes / self.element_size).min(limits.max_vector_size);
         let divisor = 1 << self.row_len.trailing_zeros();
-        divisor.min(1 << widest.ilog2())
+        divisor.min(1 << widest.max(1).ilog2())
     }
 
     /// Vectors of a row.

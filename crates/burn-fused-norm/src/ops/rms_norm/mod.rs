@@ -10,7 +10,7 @@ pub mod decomposed;
 mod flex;
 #[cfg(feature = "fusion")]
 mod fusion;
-#[cfg(any(feature = "flex", feature = "ndarray"))]
+#[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
 mod native;
 #[cfg(feature = "ndarray")]
 mod ndarray;

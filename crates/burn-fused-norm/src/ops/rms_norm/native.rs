@@ -1,10 +1,16 @@
-//! What the adapters to the native CPU kernels share: this operation in the kernels' words.
+//! What the adapters to the kernels share: this operation in the kernels' words.
 
-use burn::backend::Backend;
 use burn::tensor::Shape;
-use fused_norm_kernels::{Error, Problem, cpu};
+use fused_norm_kernels::{Error, Problem};
 
-use super::{Affine, Settings, Wanted};
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+use super::{Affine, Wanted};
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+use burn::backend::Backend;
+#[cfg(any(feature = "flex", feature = "ndarray"))]
+use fused_norm_kernels::cpu;
+
+use super::Settings;
 
 /// The rows of a tensor of this shape as a problem.
 pub(super) fn problem(shape: &Shape, settings: Settings) -> Problem {
@@ -18,6 +24,7 @@ pub(super) fn problem(shape: &Shape, settings: Settings) -> Problem {
     ))
 }
 
+#[cfg(any(feature = "flex", feature = "ndarray"))]
 /// The wanted gradients, as far as their parameters are there.
 pub(super) fn wanted_of<B: Backend>(affine: &Affine<B>, wanted: Wanted) -> cpu::Wanted {
     let (gamma, beta) = affine.parameters();

@@ -1,5 +1,8 @@
 //! Backward over rows that the units of a cube can hold: dx, and one row of partial sums of dgamma
 //! and dbeta a cube, in one walk over the rows.
+//!
+//! Where the registers are needed for the sums, x and dy are read again for the second phase, at
+//! `zero_offset` from where they are. It is 0, but a compiler that knew would keep the first reading.
 
 use cubecl::prelude::*;
 
@@ -22,6 +25,8 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
     dy_pitch: usize,
     x_pitch: usize,
     stat_len: usize,
+    inverse_count: InputScalar,
+    zero_offset: usize,
     #[comptime] blueprint: Blueprint,
     #[comptime] partial: bool,
     #[define(T)] _x_type: ElemType,
@@ -32,6 +37,10 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
     let vectors = comptime!(blueprint.vectors);
     let groups = comptime!(blueprint.row_groups as usize);
     let hold = comptime!(blueprint.held);
+    let mut zero_offset = zero_offset;
+    if comptime!(hold) {
+        zero_offset = 0;
+    }
     let with_dx = comptime!(dx.is_some());
     let with_gamma = comptime!(gamma_sums.is_some());
     let with_beta = comptime!(beta_sums.is_some());
@@ -52,7 +61,7 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
         }
     }
 
-    let mut first = CUBE_POS * groups;
+    let mut first = CUBE_POS_X as usize * groups;
     let mut turn = 0u32;
     while first < rows {
         let row = first + (UNIT_POS / blueprint.lanes) as usize;
@@ -62,6 +71,8 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
         let dy_start = source * dy_pitch;
         let x_start = source * x_pitch;
         let rstd = Vector::<S, N>::new(rstds[source]);
+        // Not held: nor is gamma, from one phase or row to the next.
+        let gamma_start = source * zero_offset;
 
         let held = comptime!(if hold { vectors as usize } else { 1 });
         let mut dys = Array::<Vector<T, N>>::new(held);
@@ -97,14 +108,18 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                 );
                 let mut scaled = dy_here;
                 if comptime!(gamma.is_some()) {
-                    scaled *= parameter::<G, N, S>(gamma, column, row_vectors, exact, 1);
+                    scaled *=
+                        parameter::<G, N, S>(gamma, gamma_start, column, row_vectors, exact, 1);
                 }
                 products += scaled * x_here;
             }
             let c = sum_over_lanes::<S>(products.vector_sum(), turn, blueprint);
-            correction = Vector::<S, N>::new(c * rstds[source] / S::cast_from(stat_len));
+            correction = Vector::<S, N>::new(c * rstds[source] * inverse_count.get::<S>());
         }
 
+        let dy_again = dy_start + zero_offset;
+        let x_again = x_start + zero_offset;
+        let gamma_again = gamma_start + zero_offset;
         if active {
             #[unroll]
             for step in 0..vectors {
@@ -114,8 +129,8 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                     x,
                     &dys,
                     &xs,
-                    dy_start,
-                    x_start,
+                    dy_again,
+                    x_again,
                     step,
                     row_vectors,
                     blueprint,
@@ -131,7 +146,8 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                 if let ComptimeOption::Some(dx) = dx.as_mut() {
                     let mut scaled = dy_here;
                     if comptime!(gamma.is_some()) {
-                        scaled *= parameter::<G, N, S>(gamma, column, row_vectors, exact, 1);
+                        scaled *=
+                            parameter::<G, N, S>(gamma, gamma_again, column, row_vectors, exact, 1);
                     }
                     let read =
                         keep_read::<S, N>(normalised * correction, column, stat_len, partial);
@@ -144,7 +160,7 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                 }
             }
         }
-        first += CUBE_COUNT * groups;
+        first += CUBE_COUNT_X as usize * groups;
         turn += 1;
     }
 
@@ -180,7 +196,7 @@ fn pair<T: Float, N: Size, S: Float>(
     }
 }
 
-/// Adds the sums of the cube's row groups and writes them as partial row `CUBE_POS`.
+/// Adds the sums of the cube's row groups and writes them as partial row `CUBE_POS_X`.
 #[cube]
 fn write_sums<S: Float, N: Size>(
     acc: &Array<Vector<S, N>>,
@@ -190,7 +206,7 @@ fn write_sums<S: Float, N: Size>(
 ) {
     #[comptime]
     if let ComptimeOption::Some(sums) = sums.as_mut() {
-        let start = CUBE_POS * row_vectors;
+        let start = CUBE_POS_X as usize * row_vectors;
         let lanes = comptime!(blueprint.lanes);
         let groups = comptime!(blueprint.row_groups);
         if comptime!(groups > 1) {

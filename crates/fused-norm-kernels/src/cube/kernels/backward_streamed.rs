@@ -26,6 +26,7 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
     dy_pitch: usize,
     x_pitch: usize,
     stat_len: usize,
+    inverse_count: InputScalar,
     #[comptime] blueprint: Blueprint,
     #[comptime] partial: bool,
     #[define(T)] _x_type: ElemType,
@@ -36,11 +37,11 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
     let lanes = comptime!(blueprint.lanes as usize);
     let lane = (UNIT_POS % blueprint.lanes) as usize;
     let group = (UNIT_POS / blueprint.lanes) as usize;
-    let sums_start = (CUBE_POS * groups + group) * row_vectors;
+    let sums_start = (CUBE_POS_X as usize * groups + group) * row_vectors;
     clear(&mut gamma_sums, sums_start, lane, row_vectors, lanes);
     clear(&mut beta_sums, sums_start, lane, row_vectors, lanes);
 
-    let mut first = CUBE_POS * groups;
+    let mut first = CUBE_POS_X as usize * groups;
     let mut turn = 0u32;
     while first < rows {
         let row = first + group;
@@ -63,7 +64,7 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
                 lanes,
             );
             let c = sum_over_lanes::<S>(c, turn, blueprint);
-            correction = Vector::<S, N>::new(c * rstds[source] / S::cast_from(stat_len));
+            correction = Vector::<S, N>::new(c * rstds[source] * inverse_count.get::<S>());
         }
         if active {
             let mut column = lane;
@@ -79,7 +80,7 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
                     if let ComptimeOption::Some(dx) = dx.as_mut() {
                         let mut scaled = dy_here;
                         if comptime!(gamma.is_some()) {
-                            scaled *= parameter::<G, N, S>(gamma, column, row_vectors, true, 1);
+                            scaled *= parameter::<G, N, S>(gamma, 0, column, row_vectors, true, 1);
                         }
                         let read =
                             keep_read::<S, N>(normalised * correction, column, stat_len, partial);
@@ -94,7 +95,7 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
                 column += lanes;
             }
         }
-        first += CUBE_COUNT * groups;
+        first += CUBE_COUNT_X as usize * groups;
         turn += 1;
     }
 }
@@ -173,7 +174,7 @@ fn product<T: Float, N: Size, S: Float, G: Float>(
 ) -> Vector<S, N> {
     let mut scaled = Vector::<S, N>::cast_from(dy[dy_start + column]);
     if comptime!(gamma.is_some()) {
-        scaled *= parameter::<G, N, S>(gamma, column, row_vectors, true, 1);
+        scaled *= parameter::<G, N, S>(gamma, 0, column, row_vectors, true, 1);
     }
     scaled * Vector::cast_from(x[x_start + column])
 }

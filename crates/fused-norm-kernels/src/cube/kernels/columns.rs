@@ -26,7 +26,7 @@ pub fn columns<T: Float, N: Size, S: Float, G: Float, B: Float>(
 ) {
     let zero = Vector::<S, N>::new(S::from_int(0));
     let mut shared = Shared::<[Vector<S, N>]>::new_slice(comptime!((lanes * groups) as usize));
-    let mut first = CUBE_POS * comptime!(lanes as usize);
+    let mut first = CUBE_POS_X as usize * comptime!(lanes as usize);
     while first < row_vectors {
         let column = first + (UNIT_POS % lanes) as usize;
         let mut gamma_sum = zero;
@@ -59,6 +59,6 @@ pub fn columns<T: Float, N: Size, S: Float, G: Float, B: Float>(
                 dbeta[column] = Vector::cast_from(total);
             }
         }
-        first += CUBE_COUNT * comptime!(lanes as usize);
+        first += CUBE_COUNT_X as usize * comptime!(lanes as usize);
     }
 }

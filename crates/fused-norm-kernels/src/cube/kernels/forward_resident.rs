@@ -17,6 +17,7 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     row_vectors: usize,
     x_pitch: usize,
     stat_len: usize,
+    inverse_count: InputScalar,
     epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
     #[comptime] partial: bool,
@@ -28,10 +29,11 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     let exact = comptime!(blueprint.exact);
     let vectors = comptime!(blueprint.vectors);
     let early = comptime!(blueprint.held && gamma.is_some());
+    let inverse_count = inverse_count.get::<S>();
     let epsilon = epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
 
-    let mut first = CUBE_POS * groups;
+    let mut first = CUBE_POS_X as usize * groups;
     let mut turn = 0u32;
     while first < rows {
         let row = first + (UNIT_POS / blueprint.lanes) as usize;
@@ -64,7 +66,7 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
             squares += keep_read::<S, N>(value * value, column(step, blueprint), stat_len, partial);
         }
         let sum = sum_over_lanes::<S>(squares.vector_sum(), turn, blueprint);
-        let rstd = rstd_of::<S>(sum, stat_len, epsilon);
+        let rstd = rstd_of::<S>(sum, inverse_count, epsilon);
 
         if row < rows {
             #[unroll]
@@ -75,11 +77,11 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                     if comptime!(early) {
                         out *= Vector::cast_from(scales[step as usize]);
                     } else {
-                        out *= parameter::<G, N, S>(gamma, column, row_vectors, exact, 1);
+                        out *= parameter::<G, N, S>(gamma, 0, column, row_vectors, exact, 1);
                     }
                 }
                 if comptime!(beta.is_some()) {
-                    out += parameter::<B, N, S>(beta, column, row_vectors, exact, 0);
+                    out += parameter::<B, N, S>(beta, 0, column, row_vectors, exact, 0);
                 }
                 if comptime!(exact) {
                     y[row * row_vectors + column] = Vector::cast_from(out);
@@ -94,7 +96,7 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                 }
             }
         }
-        first += CUBE_COUNT * groups;
+        first += CUBE_COUNT_X as usize * groups;
         turn += 1;
     }
 }

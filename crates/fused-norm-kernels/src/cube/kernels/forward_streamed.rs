@@ -22,6 +22,7 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     row_vectors: usize,
     x_pitch: usize,
     stat_len: usize,
+    inverse_count: InputScalar,
     epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
     #[comptime] partial: bool,
@@ -30,12 +31,13 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     #[define(G)] _gamma_type: ElemType,
     #[define(B)] _beta_type: ElemType,
 ) {
+    let inverse_count = inverse_count.get::<S>();
     let epsilon = epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
     let lanes = comptime!(blueprint.lanes as usize);
     let lane = (UNIT_POS % blueprint.lanes) as usize;
 
-    let mut first = CUBE_POS * groups;
+    let mut first = CUBE_POS_X as usize * groups;
     let mut turn = 0u32;
     while first < rows {
         let row = first + (UNIT_POS / blueprint.lanes) as usize;
@@ -43,7 +45,7 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
         let squares =
             sum_squares::<T, N, S>(x, source, lane, row_vectors, stat_len, lanes, partial);
         let sum = sum_over_lanes::<S>(squares, turn, blueprint);
-        let rstd = rstd_of::<S>(sum, stat_len, epsilon);
+        let rstd = rstd_of::<S>(sum, inverse_count, epsilon);
 
         if row < rows {
             let target = row * row_vectors;
@@ -51,10 +53,10 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
             while column < row_vectors {
                 let mut out = Vector::<S, N>::cast_from(x[source + column]) * Vector::new(rstd);
                 if comptime!(gamma.is_some()) {
-                    out *= parameter::<G, N, S>(gamma, column, row_vectors, true, 1);
+                    out *= parameter::<G, N, S>(gamma, 0, column, row_vectors, true, 1);
                 }
                 if comptime!(beta.is_some()) {
-                    out += parameter::<B, N, S>(beta, column, row_vectors, true, 0);
+                    out += parameter::<B, N, S>(beta, 0, column, row_vectors, true, 0);
                 }
                 y[target + column] = Vector::cast_from(out);
                 column += lanes;
@@ -66,7 +68,7 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
                 }
             }
         }
-        first += CUBE_COUNT * groups;
+        first += CUBE_COUNT_X as usize * groups;
         turn += 1;
     }
 }

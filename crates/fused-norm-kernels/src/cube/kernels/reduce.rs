@@ -19,7 +19,7 @@ pub fn reduce<N: Size, S: Float, G: Float, B: Float>(
     #[define(G)] _gamma_type: ElemType,
     #[define(B)] _beta_type: ElemType,
 ) {
-    let mut first = CUBE_POS * comptime!(lanes as usize);
+    let mut first = CUBE_POS_X as usize * comptime!(lanes as usize);
     while first < row_vectors {
         #[comptime]
         if let ComptimeOption::Some(sums) = gamma_sums {
@@ -45,7 +45,7 @@ pub fn reduce<N: Size, S: Float, G: Float, B: Float>(
                 groups,
             );
         }
-        first += CUBE_COUNT * comptime!(lanes as usize);
+        first += CUBE_COUNT_X as usize * comptime!(lanes as usize);
     }
 }
 

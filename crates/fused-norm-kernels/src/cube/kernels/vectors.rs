@@ -48,10 +48,11 @@ pub(super) fn keep_read<S: Float, N: Size>(
     kept
 }
 
-/// gamma or beta in the type of the statistic, or `or` where there is none.
+/// gamma or beta from `start` on, in the type of the statistic, or `or` where there is none.
 #[cube]
 pub(super) fn parameter<P: Float, N: Size, S: Float>(
     parameter: ComptimeOption<&[Vector<P, N>]>,
+    start: usize,
     column: usize,
     row_vectors: usize,
     #[comptime] exact: bool,
@@ -60,7 +61,7 @@ pub(super) fn parameter<P: Float, N: Size, S: Float>(
     #[comptime]
     match parameter {
         ComptimeOption::Some(values) => {
-            Vector::cast_from(load::<P, N>(values, 0, column, row_vectors, exact))
+            Vector::cast_from(load::<P, N>(values, start, column, row_vectors, exact))
         }
         ComptimeOption::None => Vector::new(S::from_int(or)),
     }
@@ -72,11 +73,11 @@ pub(super) fn column(step: u32, #[comptime] blueprint: Blueprint) -> usize {
     (step * blueprint.lanes + UNIT_POS % blueprint.lanes) as usize
 }
 
-/// `1 / sqrt(sum / stat_len + epsilon)`. An epsilon below the type's range may ask for more than it
-/// can hold: infinity times zero is no 0.
+/// `1 / sqrt(sum · inverse_count + epsilon)`: a product, as an exact division costs a GPU a
+/// subroutine, and registers around the call. An epsilon below the type's range may ask for more than
+/// it can hold: infinity times zero is no 0.
 #[cube]
-pub(super) fn rstd_of<S: Float>(sum: S, stat_len: usize, epsilon: S) -> S {
-    let mean = sum / S::cast_from(stat_len);
-    let rstd = S::from_int(1) / (mean + epsilon).sqrt();
+pub(super) fn rstd_of<S: Float>(sum: S, inverse_count: S, epsilon: S) -> S {
+    let rstd = S::from_int(1) / (sum * inverse_count + epsilon).sqrt();
     select(rstd > S::max_value(), S::max_value(), rstd)
 }

@@ -9,8 +9,10 @@ const LINE_LANES: u32 = 8;
 
 /// What a lane may hold, and how many lanes may do so.
 struct Budget {
-    /// Bytes of a row: as stored (forward), or in the statistic's type (backward).
-    bytes: usize,
+    /// Bytes of a row as they are stored.
+    stored: usize,
+    /// Bytes of the same elements in the statistic's type, as which a GPU's compiler keeps them.
+    computed: usize,
     /// Lanes up to which this budget is taken.
     max_lanes: u32,
     /// See [`Blueprint::held`].
@@ -19,35 +21,29 @@ struct Budget {
 
 /// From the budget that leaves most room for other cubes to the one that takes the longest rows.
 ///
-/// A forward lane holds its part of the row, and of gamma when `held`. A backward lane holds dgamma
-/// and dbeta in the statistic's type, and x and dy when `held`. 512 units may have 128 registers
-/// each, 1024 may have 64: cubes of 1024 are for the forward pass alone.
+/// A forward lane holds its part of the row, and of gamma when `held`: up to 64 registers with the
+/// first two budgets, up to 128 with the third. A backward lane holds dgamma and dbeta in the
+/// statistic's type, and x and dy when `held`: up to 128, which is what 512 units may have each.
 fn budgets(pass: Pass) -> &'static [Budget] {
+    const fn budget(stored: usize, computed: usize, max_lanes: u32, held: bool) -> Budget {
+        Budget {
+            stored,
+            computed,
+            max_lanes,
+            held,
+        }
+    }
     match pass {
-        Pass::Forward => &[
-            Budget {
-                bytes: 64,
-                max_lanes: 256,
-                held: true,
-            },
-            Budget {
-                bytes: 128,
-                max_lanes: 1024,
-                held: false,
-            },
-        ],
-        Pass::Backward => &[
-            Budget {
-                bytes: 64,
-                max_lanes: 512,
-                held: true,
-            },
-            Budget {
-                bytes: 128,
-                max_lanes: 512,
-                held: false,
-            },
-        ],
+        Pass::Forward => {
+            &const {
+                [
+                    budget(64, 64, 256, true),
+                    budget(128, 128, 256, false),
+                    budget(128, 256, 512, false),
+                ]
+            }
+        }
+        Pass::Backward => &const { [budget(64, 64, 512, true), budget(128, 128, 512, false)] },
     }
 }
 
@@ -64,25 +60,33 @@ fn units(pass: Pass, limits: &DeviceLimits) -> u32 {
 /// Several rows a cube, each on a plane or on part of one.
 pub(super) fn plane(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Option<Blueprint> {
     let plane = plane_size(class, limits)?;
-    let budget = &budgets(pass)[0];
     let vectors = class.row_vectors(limits);
-    let most = most_vectors(class, pass, limits, budget);
-    let lanes = vectors.div_ceil(most).next_power_of_two() as u32;
-    let lanes = lanes.max(LINE_LANES.min(vectors.next_power_of_two() as u32));
-    (lanes <= plane)
-        .then(|| {
-            let row_groups = (units(pass, limits) / lanes).max(1);
-            resident(
-                class,
-                limits,
-                Routine::Plane,
-                lanes,
-                row_groups,
-                lanes,
-                budget,
-            )
-        })
-        .filter(|blueprint| fits(blueprint, class, pass, limits))
+    let fewest = LINE_LANES.min(vectors.next_power_of_two() as u32);
+    // Longer rows go to several planes: a backward plane keeps what it holds, and a forward plane
+    // leaves room for as many others.
+    let budgets = match pass {
+        Pass::Forward => &budgets(pass)[..2],
+        Pass::Backward => &budgets(pass)[..1],
+    };
+    budgets.iter().find_map(|budget| {
+        let most = most_vectors(class, limits, budget);
+        let lanes = vectors.div_ceil(most).next_power_of_two() as u32;
+        let lanes = lanes.max(fewest);
+        if lanes > plane {
+            return None;
+        }
+        let row_groups = (units(pass, limits) / lanes).max(1);
+        let blueprint = resident(
+            class,
+            limits,
+            Routine::Plane,
+            lanes,
+            row_groups,
+            lanes,
+            budget,
+        );
+        Some(blueprint).filter(|blueprint| fits(blueprint, class, pass, limits))
+    })
 }
 
 /// A row on several planes; without plane operations, on any number of units.
@@ -90,7 +94,7 @@ pub(super) fn cube(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Optio
     let segment = plane_size(class, limits).unwrap_or(1);
     let vectors = class.row_vectors(limits);
     budgets(pass).iter().find_map(|budget| {
-        let lanes = vectors.div_ceil(most_vectors(class, pass, limits, budget));
+        let lanes = vectors.div_ceil(most_vectors(class, limits, budget));
         let lanes = u32::try_from(lanes).ok()?;
         let lanes = if segment > 1 {
             lanes.next_multiple_of(segment)
@@ -122,12 +126,11 @@ fn plane_size(class: &RowClass, limits: &DeviceLimits) -> Option<u32> {
 }
 
 /// Vectors that a lane may hold. Short vectors cost an instruction each: not more than 16.
-fn most_vectors(class: &RowClass, pass: Pass, limits: &DeviceLimits, budget: &Budget) -> usize {
-    let size = match pass {
-        Pass::Forward => class.element_size,
-        Pass::Backward => class.statistic_size,
-    };
-    (budget.bytes / (class.vector_size(limits) * size)).clamp(1, 16)
+fn most_vectors(class: &RowClass, limits: &DeviceLimits, budget: &Budget) -> usize {
+    let size = class.vector_size(limits);
+    let stored = budget.stored / (size * class.element_size);
+    let computed = budget.computed / (size * class.statistic_size);
+    stored.min(computed).clamp(1, 16)
 }
 
 fn resident(

@@ -1,0 +1,106 @@
+//! CubeCL tensors as rows and back.
+
+use alloc::vec::Vec;
+
+use burn::tensor::{DType, Shape};
+use burn_cubecl::cubecl::ir::{ElemType, FloatKind};
+use burn_cubecl::cubecl::server::Handle;
+use burn_cubecl::kernel::{into_contiguous, untile};
+use burn_cubecl::tensor::CubeTensor;
+use fused_norm_kernels::cube::{Parameter, Rows, reads_in_place, supports};
+
+use super::layout::row_pitch;
+
+/// The kernels' name of a tensor's type, if its device can compute in that.
+pub(crate) fn elem(tensor: &CubeTensor) -> Option<ElemType> {
+    let kind = match tensor.dtype {
+        DType::F64 => FloatKind::F64,
+        DType::F32 => FloatKind::F32,
+        DType::F16 => FloatKind::F16,
+        DType::BF16 => FloatKind::BF16,
+        _ => return None,
+    };
+    Some(ElemType::Float(kind)).filter(|&elem| supports(&tensor.client, elem))
+}
+
+/// A tensor whose last axis is dense and whose rows have one pitch that the device can read.
+pub(crate) struct RowTensor {
+    tensor: CubeTensor,
+    elem: ElemType,
+    pitch: usize,
+}
+
+impl RowTensor {
+    /// Copies what has no such rows; other views are taken as they are. Storage tiles become rows.
+    pub(crate) fn new(tensor: CubeTensor, elem: ElemType) -> Self {
+        let tensor = untile(tensor);
+        let shape = tensor.meta.shape();
+        let row_len = shape.last().copied().unwrap_or(1);
+        let strides: Vec<isize> = tensor
+            .meta
+            .strides()
+            .iter()
+            .map(|&stride| stride as isize)
+            .collect();
+        let pitch = row_pitch(shape, &strides)
+            .filter(|&pitch| reads_in_place(&tensor.client, elem, row_len, pitch));
+        match pitch {
+            Some(pitch) => Self {
+                tensor,
+                elem,
+                pitch,
+            },
+            None => Self {
+                tensor: into_contiguous(tensor),
+                elem,
+                pitch: row_len,
+            },
+        }
+    }
+
+    pub(crate) fn rows(&self) -> Rows {
+        Rows {
+            handle: self.tensor.handle.clone(),
+            elem: self.elem,
+            pitch: self.pitch,
+        }
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.tensor.meta.shape().clone()
+    }
+
+    /// The rows are dense and nobody else can see them.
+    pub(crate) fn is_unique_dense(&self) -> bool {
+        self.tensor.can_mut() && self.tensor.is_contiguous()
+    }
+
+    /// A dense tensor beside this one.
+    pub(crate) fn beside(&self, handle: Handle, shape: Shape, dtype: DType) -> CubeTensor {
+        dense(&self.tensor, handle, shape, dtype)
+    }
+}
+
+/// gamma or beta: a dense column, copied where it is a view of something else.
+pub(crate) fn parameter(tensor: &CubeTensor, elem: ElemType) -> Parameter {
+    Parameter {
+        handle: into_contiguous(tensor.clone()).handle,
+        elem,
+    }
+}
+
+/// A dense tensor on the device of `origin`.
+pub(crate) fn dense(
+    origin: &CubeTensor,
+    handle: Handle,
+    shape: Shape,
+    dtype: DType,
+) -> CubeTensor {
+    CubeTensor::new_contiguous(
+        origin.client.clone(),
+        origin.device.clone(),
+        shape,
+        handle,
+        dtype,
+    )
+}

@@ -1,0 +1,195 @@
+//! The planner, on tables of problems and devices: every blueprint fits its device, covers its rows,
+//! and depends on nothing that changes from batch to batch.
+#![cfg(feature = "cube")]
+
+use cubecl::ir::{AddressType, ElemType, FloatKind};
+use fused_norm_kernels::cube::{
+    Blueprint, DeviceLimits, Pass, Routine, RowClass, address_type, prepare, row_class, select,
+};
+
+/// Switch points of the routines, their neighbours, primes, and lengths that people use.
+fn row_lens() -> Vec<usize> {
+    let mut lens = vec![1, 2, 3, 5, 7, 31, 33, 63, 65, 100_003, 65_537, 262_144, 1 << 20];
+    for power in 5..=18 {
+        let len = 1 << power;
+        lens.extend([len - 1, len, len + 1, len / 4 * 3, len + 8]);
+    }
+    lens.extend([640, 768, 2560, 3584, 5120, 7168, 14_336]);
+    lens
+}
+
+fn devices() -> Vec<DeviceLimits> {
+    let mut devices = vec![];
+    for plane_size in [Some(4), Some(8), Some(32), Some(64), None] {
+        for max_units in [256, 768, 1024] {
+            for max_shared_memory in [16 * 1024, 48 * 1024] {
+                for (load_bytes, max_vector_size) in [(16, usize::MAX), (16, 4)] {
+                    devices.push(DeviceLimits {
+                        plane_size,
+                        max_units,
+                        max_cubes: 65_535,
+                        max_shared_memory,
+                        load_bytes,
+                        max_vector_size,
+                        processors: Some(132),
+                        threads: false,
+                    });
+                }
+            }
+        }
+    }
+    devices
+}
+
+fn threads(units: u32) -> DeviceLimits {
+    DeviceLimits {
+        plane_size: None,
+        max_units: units,
+        max_cubes: 65_535,
+        max_shared_memory: 32 * 1024,
+        load_bytes: 64,
+        max_vector_size: usize::MAX,
+        processors: None,
+        threads: true,
+    }
+}
+
+fn classes() -> impl Iterator<Item = RowClass> {
+    let kinds = [FloatKind::F64, FloatKind::F32, FloatKind::F16, FloatKind::BF16];
+    row_lens()
+        .into_iter()
+        .flat_map(move |len| kinds.map(|kind| row_class(len, ElemType::Float(kind))))
+}
+
+fn assert_fits(blueprint: &Blueprint, class: &RowClass, pass: Pass, limits: &DeviceLimits) {
+    let what = format!("{blueprint:?} for {class:?} {pass:?} on {limits:?}");
+    let units = blueprint.units();
+    assert!(units >= 1 && units <= limits.max_units, "units: {what}");
+    let size = blueprint.vector_size;
+    assert!(size.is_power_of_two() && class.row_len.is_multiple_of(size), "vectors: {what}");
+    assert!(size * class.element_size <= limits.load_bytes.max(class.element_size), "load: {what}");
+    assert!(size <= limits.max_vector_size, "vector size: {what}");
+    assert!(blueprint.lanes.is_multiple_of(blueprint.segment), "segments: {what}");
+    if blueprint.segment > 1 {
+        assert!(blueprint.segment.is_power_of_two(), "shuffles: {what}");
+        assert!(limits.plane_size.is_some_and(|size| blueprint.segment <= size), "planes: {what}");
+        assert_eq!(class.statistic_size, 4, "shuffles move 32 bits: {what}");
+    }
+    let row_vectors = class.row_len / size;
+    if blueprint.vectors > 0 {
+        let covered = (blueprint.lanes * blueprint.vectors) as usize;
+        assert!(covered >= row_vectors, "columns: {what}");
+        assert_eq!(blueprint.exact, covered == row_vectors, "exact: {what}");
+        let idle = covered - row_vectors;
+        assert!(idle < (blueprint.lanes as usize).max(row_vectors), "more than a step is idle: {what}");
+    }
+    let mut shared = blueprint.shared_bytes(class.statistic_size);
+    if pass == Pass::Backward && blueprint.vectors > 0 && blueprint.row_groups > 1 {
+        shared += 2 * units as usize * size * class.statistic_size;
+    }
+    assert!(shared <= limits.max_shared_memory, "shared memory: {what}");
+}
+
+#[test]
+fn every_blueprint_fits_its_device() {
+    for limits in devices().into_iter().chain([threads(1), threads(2), threads(96)]) {
+        for class in classes() {
+            for pass in [Pass::Forward, Pass::Backward] {
+                assert_fits(&select(&class, pass, &limits), &class, pass, &limits);
+                for routine in Routine::ALL {
+                    if let Some(blueprint) = prepare(routine, &class, pass, &limits) {
+                        assert_eq!(blueprint.routine, routine);
+                        assert_fits(&blueprint, &class, pass, &limits);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn gpu() -> DeviceLimits {
+    DeviceLimits {
+        plane_size: Some(32),
+        max_units: 1024,
+        max_cubes: 65_535,
+        max_shared_memory: 48 * 1024,
+        load_bytes: 16,
+        max_vector_size: usize::MAX,
+        processors: Some(132),
+        threads: false,
+    }
+}
+
+#[test]
+fn the_routine_follows_the_row_on_a_gpu_with_planes_of_32() {
+    use Routine::{Cube, Looped, Plane};
+    let table = [
+        // row_len, type, forward, backward
+        (64, FloatKind::F32, Plane, Plane),
+        (64, FloatKind::BF16, Plane, Plane),
+        (128, FloatKind::F32, Plane, Plane),
+        (512, FloatKind::F32, Plane, Plane),
+        (1024, FloatKind::F32, Plane, Cube),
+        (1024, FloatKind::BF16, Plane, Cube),
+        (2048, FloatKind::F32, Cube, Cube),
+        (4096, FloatKind::F32, Cube, Cube),
+        (8192, FloatKind::BF16, Cube, Cube),
+        (16_384, FloatKind::F32, Cube, Cube),
+        (16_384, FloatKind::BF16, Cube, Cube),
+        (32_768, FloatKind::F32, Looped, Looped),
+        (32_768, FloatKind::BF16, Cube, Looped),
+        (65_536, FloatKind::BF16, Looped, Looped),
+        (262_144, FloatKind::F32, Looped, Looped),
+        (1 << 20, FloatKind::F32, Looped, Looped),
+    ];
+    for (row_len, kind, forward, backward) in table {
+        let class = row_class(row_len, ElemType::Float(kind));
+        let routine = |pass| select(&class, pass, &gpu()).routine;
+        assert_eq!(routine(Pass::Forward), forward, "{row_len} {kind:?} forward");
+        assert_eq!(routine(Pass::Backward), backward, "{row_len} {kind:?} backward");
+    }
+}
+
+#[test]
+fn devices_choose_what_they_can_run() {
+    let class = row_class(64, ElemType::Float(FloatKind::F32));
+    let no_planes = DeviceLimits { plane_size: None, ..gpu() };
+    let blueprint = select(&class, Pass::Forward, &no_planes);
+    assert_eq!((blueprint.routine, blueprint.segment), (Routine::Cube, 1));
+    assert_eq!(blueprint.row_groups * blueprint.lanes, 128, "short rows share a cube");
+    assert_eq!(select(&class, Pass::Forward, &threads(2)).routine, Routine::Unit);
+    assert_eq!(prepare(Routine::Plane, &class, Pass::Forward, &no_planes), None);
+}
+
+#[test]
+fn rows_keep_16_byte_loads_where_their_length_allows() {
+    for (row_len, kind, size) in [
+        (4096, FloatKind::F32, 4),
+        (4096, FloatKind::BF16, 8),
+        (4096, FloatKind::F64, 2),
+        (4098, FloatKind::F32, 2),
+        (4100, FloatKind::F16, 4),
+        (4097, FloatKind::F16, 1),
+    ] {
+        let class = row_class(row_len, ElemType::Float(kind));
+        assert_eq!(class.vector_size(&gpu()), size, "{row_len} {kind:?}");
+    }
+    let wgsl = DeviceLimits { max_vector_size: 4, ..gpu() };
+    let class = row_class(4096, ElemType::Float(FloatKind::F16));
+    assert_eq!(class.vector_size(&wgsl), 4, "WGSL has no vectors of 8");
+}
+
+#[test]
+fn partial_sums_do_not_grow_with_the_rows() {
+    let class = row_class(4096, ElemType::Float(FloatKind::F32));
+    let blueprint = select(&class, Pass::Backward, &gpu());
+    assert_eq!(blueprint.cubes(1), 1);
+    assert!(blueprint.cubes(1 << 30) >= 1 << 28, "capped by the launch, not here");
+}
+
+#[test]
+fn buffers_past_31_bits_are_indexed_with_64() {
+    assert_eq!(address_type((1 << 31) - 1), AddressType::U32);
+    assert_eq!(address_type((1 << 31) + 1), AddressType::U64);
+    assert_eq!(address_type(1 << 33), AddressType::U64);
+}
