@@ -1,7 +1,9 @@
-//! Forward, and forward with `y.backward()`, against `burn::nn::RmsNorm` on the same device.
+//! Forward, and forward with `y.backward()`, against `burn::nn::RmsNorm` on the same device; and
+//! forward against one multiplication of the same tensor, which moves as many bytes.
 //!
-//! `cargo bench -p fused-norm-benches`; words after `--` pick the lines that contain them all.
-//! Each case is held to the f64 oracle before it is timed.
+//! `cargo bench -p fused-norm-benches`, with `--features wgpu` and so on for other devices; words
+//! after `--` pick the lines that contain them all. Each case is held to the f64 oracle before it is
+//! timed, and every call ends when the device has finished.
 
 use burn::nn;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -14,12 +16,15 @@ use fused_norm_testkit::{oracle, patterns};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const SHAPES: [[usize; 2]; 6] = [
+const SHAPES: [[usize; 2]; 9] = [
     [1, 4096],
     [32, 64],
+    [64, 1024],
+    [64, 65536],
     [2048, 1024],
     [4096, 4096],
     [16384, 1024],
+    [65536, 64],
     [131072, 128],
 ];
 
@@ -28,26 +33,52 @@ fn main() {
         .skip(1)
         .filter(|word| word != "--bench")
         .collect();
-    println!("device   pass      shape              ours µs  burn::nn µs    ratio     quartiles");
+    println!("device   pass      shape              ours µs    theirs µs    ratio     quartiles");
     for (name, device) in devices() {
         for shape in SHAPES {
             for (pass, run) in PASSES {
                 let label = format!("{name:<8} {pass:<9} {:<14}", format!("{shape:?}"));
                 if words.iter().all(|word| label.contains(word)) {
-                    println!("{label} {}", run(&device, shape));
+                    println!("{label} {}", run(&device(), shape));
                 }
             }
         }
     }
 }
 
-#[allow(deprecated)] // NdArray, by Burn as a whole.
-fn devices() -> [(&'static str, Device); 2] {
-    [("flex", Device::flex()), ("ndarray", Device::ndarray())]
+type Make = fn() -> Device;
+
+/// Devices are opened when a line asks for them.
+fn devices() -> Vec<(&'static str, Make)> {
+    vec![
+        ("flex", Device::flex as Make),
+        #[allow(deprecated)] // By Burn as a whole.
+        ("ndarray", Device::ndarray),
+        #[cfg(feature = "cpu")]
+        ("cpu", Device::cpu),
+        #[cfg(feature = "wgpu")]
+        ("wgpu", || Device::wgpu(Default::default())),
+        #[cfg(feature = "vulkan")]
+        ("vulkan", || Device::vulkan(Default::default())),
+        #[cfg(feature = "metal")]
+        ("metal", || Device::metal(Default::default())),
+        #[cfg(feature = "webgpu")]
+        ("webgpu", || Device::webgpu(Default::default())),
+        #[cfg(feature = "cuda")]
+        ("cuda", || Device::cuda(0)),
+        #[cfg(feature = "rocm")]
+        ("rocm", || Device::rocm(0)),
+    ]
 }
 
 type Pass = fn(&Device, [usize; 2]) -> Duel;
-const PASSES: [(&str, Pass); 2] = [("forward", forward), ("training", training)];
+const PASSES: [(&str, Pass); 3] = [("forward", forward), ("training", training), ("copy", copy)];
+
+/// What is returned is there when the device has finished.
+fn finished<T>(device: &Device, value: T) -> T {
+    device.sync().expect("the device finishes");
+    value
+}
 
 fn input(device: &Device, [rows, row_len]: [usize; 2]) -> Tensor<2> {
     let values: Vec<f32> = (0..rows * row_len).map(|i| patterns::p(i) as f32).collect();
@@ -61,7 +92,20 @@ fn forward(device: &Device, shape: [usize; 2]) -> Duel {
     let x = input(device, shape);
     verify(&x, &ours.forward(x.clone()));
     verify(&x, &theirs.forward(x.clone()));
-    duel(|| ours.forward(x.clone()), || theirs.forward(x.clone()))
+    duel(
+        || finished(device, ours.forward(x.clone())),
+        || finished(device, theirs.forward(x.clone())),
+    )
+}
+
+/// Forward against a multiplication by a number: the bytes of both are the same.
+fn copy(device: &Device, shape: [usize; 2]) -> Duel {
+    let ours = RmsNormConfig::new(shape[1]).init(device);
+    let x = input(device, shape);
+    duel(
+        || finished(device, ours.forward(x.clone())),
+        || finished(device, x.clone().mul_scalar(1.5)),
+    )
 }
 
 /// Forward, `y.backward()`, and both gradients.
@@ -73,7 +117,7 @@ fn training(device: &Device, shape: [usize; 2]) -> Duel {
     let x = input(&device, shape).require_grad();
     let gradients = |y: Tensor<2>, gamma: &Tensor<1>| {
         let gradients = y.backward();
-        (x.grad(&gradients), gamma.grad(&gradients))
+        finished(&device, (x.grad(&gradients), gamma.grad(&gradients)))
     };
     duel(
         || gradients(ours.forward(x.clone()), &gamma),

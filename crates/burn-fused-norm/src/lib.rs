@@ -1,5 +1,5 @@
-//! RMSNorm and pRMSNorm for [Burn](https://burn.dev): a drop-in module, native kernels on the CPU, and
-//! a hand-written backward.
+//! RMSNorm and pRMSNorm for [Burn](https://burn.dev): a drop-in module, fused kernels on GPUs and CPUs,
+//! and a hand-written backward.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -24,9 +24,12 @@
 //!     ├─ lazy tensor ────► Fusion<B>      ops/rms_norm/fusion.rs       output shapes and types only
 //!     ├─ Flex ───────────► flex.rs ────┐
 //!     ├─ NdArray ────────► ndarray.rs ─┤
+//!     ├─ CubeBackend ────► cube.rs ────┤
 //!     └─ anything else ──► decomposed  │  ops/rms_norm/decomposed.rs   the operation in primitive tensor ops: default body
 //!                                      ▼
-//!                          backend/{flex,ndarray}.rs ─► fused_norm_kernels::cpu      tensors as rows; rows, never tensors
+//!                          backend/{flex,ndarray,cube}.rs                                   tensors as rows
+//!                                      ▼
+//!                          fused_norm_kernels::{cpu,cube}                                   rows, never tensors
 //! ```
 //!
 //! # Features
@@ -37,7 +40,7 @@
 //! | `autodiff` (default) | the hand-written backward for tensors on an autodiff device |
 //! | `fusion` (default) | lazy tensors of the CubeCL backends; must follow Burn's own `fusion` |
 //! | `flex`, `ndarray` | native kernels on that CPU backend |
-//! | `wgpu`, `vulkan`, `metal`, `webgpu`, `cuda`, `rocm`, `cpu` | that CubeCL backend; the operation runs in primitive tensor operations |
+//! | `wgpu`, `vulkan`, `metal`, `webgpu`, `cuda`, `rocm`, `cpu` | fused kernels on that CubeCL backend |
 //!
 //! No backend is enabled by default, as in Burn.
 #![cfg_attr(not(feature = "std"), no_std)]

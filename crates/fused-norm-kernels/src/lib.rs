@@ -1,7 +1,8 @@
 //! RMSNorm and pRMSNorm over rows of numbers: forward and backward, on CPUs and GPUs.
 //!
 //! The crate knows rows, not tensors. A caller describes what to do with a [`Problem`], hands in
-//! slices, and gets an [`Error`] back, before anything is written, if they do not fit.
+//! slices, or buffers of a CubeCL device, and gets an [`Error`] back, before anything is written or
+//! queued, if they do not fit.
 //!
 //! ```
 //! use fused_norm_kernels::{Problem, cpu};
@@ -20,6 +21,13 @@
 //! | [`cost`] | how many bytes and operations is it? |
 //! | [`cpu`] | how does a CPU compute it? |
 //! | `cube` (feature `cube`) | how does a CubeCL device compute it? |
+//!
+//! # Features
+//!
+//! | feature | what it brings |
+//! |---|---|
+//! | `std` (default) | threads, and the instruction set picked at run time; without it `no_std` + `alloc` |
+//! | `cube` | the kernels for CubeCL's runtimes; the caller brings the runtime |
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

@@ -9,7 +9,21 @@ use fused_norm_kernels::cube::{
 
 /// Switch points of the routines, their neighbours, primes, and lengths that people use.
 fn row_lens() -> Vec<usize> {
-    let mut lens = vec![1, 2, 3, 5, 7, 31, 33, 63, 65, 100_003, 65_537, 262_144, 1 << 20];
+    let mut lens = vec![
+        1,
+        2,
+        3,
+        5,
+        7,
+        31,
+        33,
+        63,
+        65,
+        100_003,
+        65_537,
+        262_144,
+        1 << 20,
+    ];
     for power in 5..=18 {
         let len = 1 << power;
         lens.extend([len - 1, len, len + 1, len / 4 * 3, len + 8]);
@@ -55,7 +69,12 @@ fn threads(units: u32) -> DeviceLimits {
 }
 
 fn classes() -> impl Iterator<Item = RowClass> {
-    let kinds = [FloatKind::F64, FloatKind::F32, FloatKind::F16, FloatKind::BF16];
+    let kinds = [
+        FloatKind::F64,
+        FloatKind::F32,
+        FloatKind::F16,
+        FloatKind::BF16,
+    ];
     row_lens()
         .into_iter()
         .flat_map(move |len| kinds.map(|kind| row_class(len, ElemType::Float(kind))))
@@ -66,13 +85,27 @@ fn assert_fits(blueprint: &Blueprint, class: &RowClass, pass: Pass, limits: &Dev
     let units = blueprint.units();
     assert!(units >= 1 && units <= limits.max_units, "units: {what}");
     let size = blueprint.vector_size;
-    assert!(size.is_power_of_two() && class.row_len.is_multiple_of(size), "vectors: {what}");
-    assert!(size * class.element_size <= limits.load_bytes.max(class.element_size), "load: {what}");
+    assert!(
+        size.is_power_of_two() && class.row_len.is_multiple_of(size),
+        "vectors: {what}"
+    );
+    assert!(
+        size * class.element_size <= limits.load_bytes.max(class.element_size),
+        "load: {what}"
+    );
     assert!(size <= limits.max_vector_size, "vector size: {what}");
-    assert!(blueprint.lanes.is_multiple_of(blueprint.segment), "segments: {what}");
+    assert!(
+        blueprint.lanes.is_multiple_of(blueprint.segment),
+        "segments: {what}"
+    );
     if blueprint.segment > 1 {
         assert!(blueprint.segment.is_power_of_two(), "shuffles: {what}");
-        assert!(limits.plane_size.is_some_and(|size| blueprint.segment <= size), "planes: {what}");
+        assert!(
+            limits
+                .plane_size
+                .is_some_and(|size| blueprint.segment <= size),
+            "planes: {what}"
+        );
         assert_eq!(class.statistic_size, 4, "shuffles move 32 bits: {what}");
     }
     let row_vectors = class.row_len / size;
@@ -81,7 +114,10 @@ fn assert_fits(blueprint: &Blueprint, class: &RowClass, pass: Pass, limits: &Dev
         assert!(covered >= row_vectors, "columns: {what}");
         assert_eq!(blueprint.exact, covered == row_vectors, "exact: {what}");
         let idle = covered - row_vectors;
-        assert!(idle < (blueprint.lanes as usize).max(row_vectors), "more than a step is idle: {what}");
+        assert!(
+            idle < (blueprint.lanes as usize).max(row_vectors),
+            "more than a step is idle: {what}"
+        );
     }
     let mut shared = blueprint.shared_bytes(class.statistic_size);
     if pass == Pass::Backward && blueprint.vectors > 0 && blueprint.row_groups > 1 {
@@ -92,7 +128,10 @@ fn assert_fits(blueprint: &Blueprint, class: &RowClass, pass: Pass, limits: &Dev
 
 #[test]
 fn every_blueprint_fits_its_device() {
-    for limits in devices().into_iter().chain([threads(1), threads(2), threads(96)]) {
+    for limits in devices()
+        .into_iter()
+        .chain([threads(1), threads(2), threads(96)])
+    {
         for class in classes() {
             for pass in [Pass::Forward, Pass::Backward] {
                 assert_fits(&select(&class, pass, &limits), &class, pass, &limits);
@@ -145,20 +184,41 @@ fn the_routine_follows_the_row_on_a_gpu_with_planes_of_32() {
     for (row_len, kind, forward, backward) in table {
         let class = row_class(row_len, ElemType::Float(kind));
         let routine = |pass| select(&class, pass, &gpu()).routine;
-        assert_eq!(routine(Pass::Forward), forward, "{row_len} {kind:?} forward");
-        assert_eq!(routine(Pass::Backward), backward, "{row_len} {kind:?} backward");
+        assert_eq!(
+            routine(Pass::Forward),
+            forward,
+            "{row_len} {kind:?} forward"
+        );
+        assert_eq!(
+            routine(Pass::Backward),
+            backward,
+            "{row_len} {kind:?} backward"
+        );
     }
 }
 
 #[test]
 fn devices_choose_what_they_can_run() {
     let class = row_class(64, ElemType::Float(FloatKind::F32));
-    let no_planes = DeviceLimits { plane_size: None, ..gpu() };
+    let no_planes = DeviceLimits {
+        plane_size: None,
+        ..gpu()
+    };
     let blueprint = select(&class, Pass::Forward, &no_planes);
     assert_eq!((blueprint.routine, blueprint.segment), (Routine::Cube, 1));
-    assert_eq!(blueprint.row_groups * blueprint.lanes, 128, "short rows share a cube");
-    assert_eq!(select(&class, Pass::Forward, &threads(2)).routine, Routine::Unit);
-    assert_eq!(prepare(Routine::Plane, &class, Pass::Forward, &no_planes), None);
+    assert_eq!(
+        blueprint.row_groups * blueprint.lanes,
+        128,
+        "short rows share a cube"
+    );
+    assert_eq!(
+        select(&class, Pass::Forward, &threads(2)).routine,
+        Routine::Unit
+    );
+    assert_eq!(
+        prepare(Routine::Plane, &class, Pass::Forward, &no_planes),
+        None
+    );
 }
 
 #[test]
@@ -174,7 +234,10 @@ fn rows_keep_16_byte_loads_where_their_length_allows() {
         let class = row_class(row_len, ElemType::Float(kind));
         assert_eq!(class.vector_size(&gpu()), size, "{row_len} {kind:?}");
     }
-    let wgsl = DeviceLimits { max_vector_size: 4, ..gpu() };
+    let wgsl = DeviceLimits {
+        max_vector_size: 4,
+        ..gpu()
+    };
     let class = row_class(4096, ElemType::Float(FloatKind::F16));
     assert_eq!(class.vector_size(&wgsl), 4, "WGSL has no vectors of 8");
 }
@@ -184,7 +247,10 @@ fn partial_sums_do_not_grow_with_the_rows() {
     let class = row_class(4096, ElemType::Float(FloatKind::F32));
     let blueprint = select(&class, Pass::Backward, &gpu());
     assert_eq!(blueprint.cubes(1), 1);
-    assert!(blueprint.cubes(1 << 30) >= 1 << 28, "capped by the launch, not here");
+    assert!(
+        blueprint.cubes(1 << 30) >= 1 << 28,
+        "capped by the launch, not here"
+    );
 }
 
 #[test]

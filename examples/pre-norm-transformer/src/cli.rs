@@ -45,7 +45,7 @@ pub struct TrainArgs {
     /// Share of the features that the statistic of prms reads, above 0 and at most 1 [default: 0.0625]
     #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
     pub partial: Option<f64>,
-    /// Backend to run on [default: the first that is compiled in]
+    /// Backend to run on [default: flex]
     #[arg(long, value_name = "NAME")]
     pub device: Option<DeviceName>,
     /// Optimizer steps [default: 1400]
@@ -138,7 +138,7 @@ pub struct GenerateArgs {
         allow_negative_numbers = true
     )]
     pub seed: u64,
-    /// Backend to run on [default: the first that is compiled in]
+    /// Backend to run on [default: flex]
     #[arg(long, value_name = "NAME")]
     pub device: Option<DeviceName>,
 }

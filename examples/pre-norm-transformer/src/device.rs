@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::error::Error;
 
-/// A backend of Burn. Each is compiled in by the feature flag of the same name.
+/// A backend of Burn. Each but Flex is compiled in by the feature flag of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeviceName {
     /// Pure Rust on the processor
@@ -30,17 +30,9 @@ pub enum DeviceName {
     Cpu,
 }
 
-/// Opens the device of that name, or the first that is compiled in, in the order of `--help`.
+/// Opens the device of that name, or Flex.
 pub fn open(name: Option<DeviceName>) -> Result<Device, Error> {
-    let compiled_in = |name: &DeviceName| name.device().is_some();
-    name.or_else(|| {
-        DeviceName::value_variants()
-            .iter()
-            .copied()
-            .find(compiled_in)
-    })
-    .ok_or_else(|| Error::Usage("no backend is compiled in; build with `--features flex`".into()))?
-    .open()
+    name.unwrap_or(DeviceName::Flex).open()
 }
 
 impl DeviceName {
@@ -61,7 +53,6 @@ impl DeviceName {
 
     fn device(self) -> Option<Device> {
         match self {
-            #[cfg(feature = "flex")]
             Self::Flex => Some(Device::flex()),
             // Burn has deprecated this backend but still ships it.
             #[cfg(feature = "ndarray")]

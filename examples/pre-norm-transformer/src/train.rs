@@ -111,8 +111,7 @@ impl Run {
     fn train(&self, clock: &StepClock) -> Result<LanguageModel, Error> {
         let schedule = self.config.schedule();
         let device = self.device.clone().autodiff();
-        device.seed(self.config.seed);
-        let model = self.config.model().init(&device);
+        let model = self.initial_model().to_device(&device);
         let step = schedule.steps_after(self.epoch);
         self.prepare_folder(&model, step)?;
         self.announce(model.num_params(), step);
@@ -163,6 +162,14 @@ impl Run {
             )));
         }
         Ok(result.model)
+    }
+
+    /// Drawn on the processor, whose random numbers do not depend on the machine: a seed starts the
+    /// same run on every device.
+    fn initial_model(&self) -> LanguageModel {
+        let processor = Device::flex().autodiff();
+        processor.seed(self.config.seed);
+        self.config.model().init(&processor)
     }
 
     /// Makes the folder ready for the steps after `step`.

@@ -90,12 +90,7 @@ pub(crate) fn parameter(tensor: &CubeTensor, elem: ElemType) -> Parameter {
 }
 
 /// A dense tensor on the device of `origin`.
-pub(crate) fn dense(
-    origin: &CubeTensor,
-    handle: Handle,
-    shape: Shape,
-    dtype: DType,
-) -> CubeTensor {
+pub(crate) fn dense(origin: &CubeTensor, handle: Handle, shape: Shape, dtype: DType) -> CubeTensor {
     CubeTensor::new_contiguous(
         origin.client.clone(),
         origin.device.clone(),

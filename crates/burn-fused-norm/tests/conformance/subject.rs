@@ -103,6 +103,12 @@ impl OnDevice {
             .then_some("long rows differ from short ones in the kernels, not in this mode")
     }
 
+    /// The same inputs give the same bits. Burn's own reductions are autotuned on CubeCL devices:
+    /// which of them runs may change from call to call.
+    fn repeats(&self) -> bool {
+        self.mode != Mode::Decomposed || matches!(self.name, "flex" | "ndarray")
+    }
+
     /// Runs twice: once with the only handles to the inputs given away, so that an implementation
     /// may overwrite them, and once with clones kept, so that it must not.
     fn run_rank<const B: usize, const D: usize>(
@@ -126,7 +132,7 @@ impl OnDevice {
                     (None, None) => true,
                     _ => false,
                 });
-        if !same {
+        if !same && self.repeats() {
             return Err("results depend on whether a clone of an input is alive".into());
         }
         Ok(Outcome {

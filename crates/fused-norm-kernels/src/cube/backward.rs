@@ -83,15 +83,16 @@ pub fn backward(client: &Client, problem: &Problem, args: Backward) -> Result<Gr
     let dgamma = wanted_parameter(client, problem, "gamma", wanted.dgamma, gamma)?;
     let dbeta = wanted_parameter(client, problem, "beta", wanted.dbeta, beta)?;
     let blueprint = blueprint(client, problem, x, args.routine, Pass::Backward)?;
+    let plan = Plan::new(problem, blueprint, statistic, client);
+    let sums = plan.partial_rows.unwrap_or(0) * problem.row_len();
     let spans = x.span(problem).max(args.dy.span(problem));
-    let address = checked_address_type(client, spans.max(problem.elements()))?;
+    let address = checked_address_type(client, spans.max(problem.elements()).max(sums))?;
 
     let dx = wanted
         .dx
         .then(|| client.empty(problem.elements() * x.elem.size()));
     let gradients = Gradients { dx, dgamma, dbeta };
     if wanted.dx || wanted.dgamma || wanted.dbeta {
-        let plan = Plan::new(problem, blueprint, statistic, client);
         launch::backward(client, problem, &plan, address, args, gradients.clone());
     }
     Ok(gradients)

@@ -18,7 +18,32 @@ impl Routine {
     pub const ALL: [Self; 4] = [Self::Plane, Self::Cube, Self::Looped, Self::Unit];
 }
 
-/// The compile-time key of a kernel, together with the types: no rows, no pitch, no epsilon.
+/// Which part of a row the statistic reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// All of it: RMSNorm.
+    Row,
+    /// Whole vectors from its start: most of pRMSNorm.
+    Vectors,
+    /// Whole vectors, and some elements of the next.
+    Elements,
+}
+
+impl Reach {
+    /// What the first `stat_len` elements of a row are, in vectors of `vector_size`.
+    pub fn of(stat_len: usize, row_len: usize, vector_size: usize) -> Self {
+        if stat_len == row_len {
+            Self::Row
+        } else if stat_len.is_multiple_of(vector_size) {
+            Self::Vectors
+        } else {
+            Self::Elements
+        }
+    }
+}
+
+/// The compile-time key of a kernel, together with the types and the [`Reach`]: no
+/// rows, no pitch, no epsilon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Blueprint {
     /// The mapping of rows to units.
@@ -35,8 +60,9 @@ pub struct Blueprint {
     pub vectors: u32,
     /// `lanes · vectors` vectors are exactly a row.
     pub exact: bool,
-    /// Forward: gamma is loaded ahead of the sum over the lanes, and hides behind it. Backward: x
-    /// and dy stay in registers between the two phases of a row; otherwise they are read again.
+    /// Forward: gamma is loaded ahead of the sum over the lanes, and hides behind it; otherwise gamma
+    /// and beta are loaded after it, a few vectors at a time. Backward: x and dy stay in registers
+    /// between the two phases of a row; otherwise they are read again.
     pub held: bool,
 }
 

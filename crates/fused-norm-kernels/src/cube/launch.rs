@@ -12,7 +12,7 @@ use super::kernels::{
     forward_resident::forward_resident, forward_streamed::forward_streamed, reduce::reduce,
 };
 use super::types::statistic_type;
-use super::{Blueprint, DeviceLimits, RowClass};
+use super::{Blueprint, DeviceLimits, Reach, RowClass};
 use crate::Problem;
 
 /// A buffer of `len` elements, as an argument.
@@ -74,7 +74,7 @@ pub(super) fn forward(
                     inverse_count(problem, statistic),
                     InputScalar::new(problem.epsilon(), statistic),
                     *blueprint,
-                    problem.stat_len() < row_len,
+                    Reach::of(problem.stat_len(), row_len, size),
                     elem,
                     statistic,
                     gamma_type,
@@ -127,7 +127,7 @@ pub(super) fn backward(
     if gamma_sums.is_some() || beta_sums.is_some() {
         let sums = [gamma_sums, beta_sums];
         let outputs = [gradients.dgamma, gradients.dbeta];
-        sum_partials(client, plan, partial_rows, row_len, types, sums, outputs);
+        sum_partials(client, plan, address, partial_rows, row_len, types, sums, outputs);
     }
 }
 
@@ -148,7 +148,7 @@ fn walk(
     let sums_len = plan.partial_rows.unwrap_or(0) * row_len;
     let sums = |sums: Option<Handle>| sums.map(|sums| buffer(sums, sums_len));
     macro_rules! launch {
-        ($kernel:ident $(, $zero:expr)?) => {
+        ($kernel:ident) => {
             // SAFETY: `backward` has checked that dy and x hold their spans, rstd a value a row and
             // gamma a row, and has made dx for all rows; the sums have a row a cube (resident) or a
             // unit (streamed). The kernels index below these lengths, row length and pitches are
@@ -175,9 +175,8 @@ fn walk(
                     args.x.pitch / size,
                     problem.stat_len(),
                     inverse_count(problem, plan.statistic),
-                    $($zero,)?
                     blueprint,
-                    problem.stat_len() < row_len,
+                    Reach::of(problem.stat_len(), row_len, size),
                     args.x.elem,
                     plan.statistic,
                     gamma_type,
@@ -186,7 +185,7 @@ fn walk(
         };
     }
     if blueprint.vectors > 0 {
-        launch!(backward_resident, 0)
+        launch!(backward_resident)
     } else {
         launch!(backward_streamed)
     }
@@ -240,6 +239,7 @@ fn sum_columns(
 fn sum_partials(
     client: &Client,
     plan: &Plan,
+    address: AddressType,
     partial_rows: usize,
     row_len: usize,
     (gamma_type, beta_type): (ElemType, ElemType),
@@ -262,7 +262,7 @@ fn sum_partials(
             client,
             column_cubes(client, row_len / size, lanes),
             CubeDim::new_1d(lanes * groups),
-            super::address_type(partial_rows * row_len),
+            address,
             size,
             sums(gamma_sums).into(),
             sums(beta_sums).into(),

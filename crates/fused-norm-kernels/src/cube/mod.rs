@@ -23,7 +23,7 @@ mod select;
 mod types;
 
 pub use backward::{Backward, Gradients, Wanted, backward};
-pub use blueprint::{Blueprint, Routine};
+pub use blueprint::{Blueprint, Reach, Routine};
 pub use buffers::{Affine, Parameter, Rows};
 pub use device::DeviceLimits;
 pub use forward::{Forward, Normalised, forward};

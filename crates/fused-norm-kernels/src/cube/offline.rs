@@ -14,7 +14,7 @@ use super::kernels::{
     forward_resident::forward_resident, forward_streamed::forward_streamed, reduce::reduce,
 };
 use super::types::{row_class, statistic_type};
-use super::{Blueprint, DeviceLimits, Pass, Routine, select};
+use super::{Blueprint, DeviceLimits, Pass, Reach, Routine, select};
 
 /// A class of problems on a device.
 #[derive(Debug, Clone)]
@@ -23,8 +23,8 @@ pub struct Offline {
     pub device: Arc<DeviceProperties>,
     /// Elements of a row.
     pub row_len: usize,
-    /// The statistic reads only part of a row.
-    pub partial: bool,
+    /// What the statistic reads of a row.
+    pub reach: Reach,
     /// Type of x.
     pub x: ElemType,
     /// Type of gamma, if there is one.
@@ -103,7 +103,7 @@ impl Offline {
                         InputScalarCompilationArg::new(statistic),
                         blueprint.vector_size,
                         blueprint,
-                        self.partial,
+                        self.reach,
                         self.x,
                         statistic,
                         gamma,
@@ -146,7 +146,7 @@ impl Offline {
     fn walk(&self, blueprint: Blueprint, wanted: Wanted) -> Kernel {
         let (statistic, gamma, _) = self.types();
         macro_rules! kernel {
-            ($module:ident::$name:ident $(, $zero:expr)?) => {
+            ($module:ident::$name:ident) => {
                 Kernel {
                     name: stringify!($module),
                     blueprint,
@@ -167,10 +167,9 @@ impl Offline {
                         (),
                         (),
                         InputScalarCompilationArg::new(statistic),
-                        $($zero,)?
                         blueprint.vector_size,
                         blueprint,
-                        self.partial,
+                        self.reach,
                         self.x,
                         statistic,
                         gamma,
@@ -180,7 +179,7 @@ impl Offline {
             };
         }
         if blueprint.vectors > 0 {
-            kernel!(backward_resident::BackwardResident, ())
+            kernel!(backward_resident::BackwardResident)
         } else {
             kernel!(backward_streamed::BackwardStreamed)
         }

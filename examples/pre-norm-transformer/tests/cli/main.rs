@@ -1,5 +1,7 @@
 //! The program from the outside: what it refuses, and what its runs leave.
 
 mod bench;
+#[cfg(any(feature = "cpu", feature = "wgpu"))]
+mod devices;
 mod refusals;
 mod runs;

@@ -4,6 +4,7 @@ use burn::tensor::DType;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::ir::ElemType;
 use burn_cubecl::cubecl::server::Handle;
+use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 use fused_norm_kernels::cube;
 
@@ -72,8 +73,12 @@ impl Types {
 
     fn affine(&self, affine: &Affine<CubeBackend>) -> cube::Affine {
         let (gamma, beta) = affine.parameters();
-        let gamma = gamma.zip(self.gamma).map(|(gamma, elem)| parameter(gamma, elem));
-        let beta = beta.zip(self.beta).map(|(beta, elem)| parameter(beta, elem));
+        let gamma = gamma
+            .zip(self.gamma)
+            .map(|(gamma, elem)| parameter(gamma, elem));
+        let beta = beta
+            .zip(self.beta)
+            .map(|(beta, elem)| parameter(beta, elem));
         match (gamma, beta) {
             (None, _) => cube::Affine::None,
             (Some(gamma), None) => cube::Affine::Scale { gamma },
@@ -128,7 +133,9 @@ fn backward(
     let args = cube::Backward {
         dy: RowTensor::new(dy, types.x).rows(),
         x: x.rows(),
-        rstd: RowTensor::new(rstd, cube::statistic_type(types.x)).rows().handle,
+        rstd: RowTensor::new(rstd, cube::statistic_type(types.x))
+            .rows()
+            .handle,
         affine: types.affine(affine),
         wanted: cube::Wanted {
             dx: wanted.dx,

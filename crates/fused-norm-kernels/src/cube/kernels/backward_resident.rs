@@ -1,15 +1,22 @@
 //! Backward over rows that the units of a cube can hold: dx, and one row of partial sums of dgamma
 //! and dbeta a cube, in one walk over the rows.
 //!
-//! Where the registers are needed for the sums, x and dy are read again for the second phase, at
-//! `zero_offset` from where they are. It is 0, but a compiler that knew would keep the first reading.
+//! Where the registers are needed for the sums, x and dy are read again for the second phase, from the
+//! cache, and one vector after the other.
 
 use cubecl::prelude::*;
 
 use super::combine::sum_over_groups;
 use super::group::sum_over_lanes;
-use super::vectors::{column, keep_read, load, parameter};
-use crate::cube::Blueprint;
+use super::straddling::write_straddling;
+use super::vectors::{
+    column, hidden_zero, hidden_zero_after, is_read, load, parameter, straddling,
+};
+use crate::cube::{Blueprint, Reach};
+
+/// Elements that a lane loads at a time in the first phase where it holds none: as many as hide the
+/// latency of the memory and leave the registers to the sums.
+const PHASE_ONE_AT_A_TIME: usize = 8;
 
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
@@ -26,9 +33,8 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
     x_pitch: usize,
     stat_len: usize,
     inverse_count: InputScalar,
-    zero_offset: usize,
     #[comptime] blueprint: Blueprint,
-    #[comptime] partial: bool,
+    #[comptime] reach: Reach,
     #[define(T)] _x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
     #[define(G)] _gamma_type: ElemType,
@@ -37,10 +43,12 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
     let vectors = comptime!(blueprint.vectors);
     let groups = comptime!(blueprint.row_groups as usize);
     let hold = comptime!(blueprint.held);
-    let mut zero_offset = zero_offset;
-    if comptime!(hold) {
-        zero_offset = 0;
+    let inverse_count = inverse_count.get::<S>();
+    let mut hidden = 0usize;
+    if comptime!(!hold) {
+        hidden = hidden_zero::<S>(inverse_count);
     }
+    let size = N::value();
     let with_dx = comptime!(dx.is_some());
     let with_gamma = comptime!(gamma_sums.is_some());
     let with_beta = comptime!(beta_sums.is_some());
@@ -72,7 +80,7 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
         let x_start = source * x_pitch;
         let rstd = Vector::<S, N>::new(rstds[source]);
         // Not held: nor is gamma, from one phase or row to the next.
-        let gamma_start = source * zero_offset;
+        let gamma_start = source * hidden;
 
         let held = comptime!(if hold { vectors as usize } else { 1 });
         let mut dys = Array::<Vector<T, N>>::new(held);
@@ -92,6 +100,7 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
         let mut correction = zero;
         if comptime!(with_dx) {
             let mut products = zero;
+            let mut waiting = 0usize;
             #[unroll]
             for step in 0..vectors {
                 let column = column(step, blueprint);
@@ -100,8 +109,8 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                     x,
                     &dys,
                     &xs,
-                    dy_start,
-                    x_start,
+                    dy_start + waiting,
+                    x_start + waiting,
                     step,
                     row_vectors,
                     blueprint,
@@ -109,17 +118,18 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                 let mut scaled = dy_here;
                 if comptime!(gamma.is_some()) {
                     scaled *=
-                        parameter::<G, N, S>(gamma, gamma_start, column, row_vectors, exact, 1);
+                        parameter::<G, N, S>(gamma, gamma_start + waiting, column, row_vectors, exact, 1);
                 }
                 products += scaled * x_here;
+                if comptime!(!hold && (step as usize + 1) * size % PHASE_ONE_AT_A_TIME == 0) {
+                    waiting = hidden_zero_after::<S, N>(products, hidden);
+                }
             }
             let c = sum_over_lanes::<S>(products.vector_sum(), turn, blueprint);
-            correction = Vector::<S, N>::new(c * rstds[source] * inverse_count.get::<S>());
+            correction = Vector::<S, N>::new(c * rstds[source] * inverse_count);
         }
 
-        let dy_again = dy_start + zero_offset;
-        let x_again = x_start + zero_offset;
-        let gamma_again = gamma_start + zero_offset;
+        let mut again = hidden;
         if active {
             #[unroll]
             for step in 0..vectors {
@@ -129,13 +139,14 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                     x,
                     &dys,
                     &xs,
-                    dy_again,
-                    x_again,
+                    dy_start + again,
+                    x_start + again,
                     step,
                     row_vectors,
                     blueprint,
                 );
                 let normalised = x_here * rstd;
+                again = hidden_zero_after::<S, N>(normalised, hidden);
                 if comptime!(with_gamma) {
                     gamma_acc[step as usize] += dy_here * normalised;
                 }
@@ -146,18 +157,45 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                 if let ComptimeOption::Some(dx) = dx.as_mut() {
                     let mut scaled = dy_here;
                     if comptime!(gamma.is_some()) {
-                        scaled *=
-                            parameter::<G, N, S>(gamma, gamma_again, column, row_vectors, exact, 1);
+                        scaled *= parameter::<G, N, S>(
+                            gamma,
+                            gamma_start + again,
+                            column,
+                            row_vectors,
+                            exact,
+                            1,
+                        );
                     }
-                    let read =
-                        keep_read::<S, N>(normalised * correction, column, stat_len, partial);
-                    let out = Vector::<T, N>::cast_from(rstd * (scaled - read));
+                    if is_read::<N>(column, stat_len, reach) {
+                        scaled -= normalised * correction;
+                    }
+                    let out = Vector::<T, N>::cast_from(rstd * scaled);
                     if comptime!(exact) {
                         dx[source * row_vectors + column] = out;
                     } else if column < row_vectors {
                         dx[source * row_vectors + column] = out;
                     }
                 }
+            }
+        }
+        if comptime!(reach == Reach::Elements && with_dx) {
+            let last = straddling::<N>(stat_len, row_vectors, blueprint.lanes);
+            if active && last < row_vectors {
+                let dx_start = source * row_vectors;
+                write_straddling::<T, N, S, G>(
+                    dy,
+                    x,
+                    gamma,
+                    &mut dx,
+                    dy_start,
+                    x_start,
+                    dx_start,
+                    last,
+                    row_vectors,
+                    stat_len,
+                    rstd,
+                    correction,
+                );
             }
         }
         first += CUBE_COUNT_X as usize * groups;

@@ -4,8 +4,9 @@
 use cubecl::prelude::*;
 
 use super::group::sum_over_lanes;
-use super::vectors::{keep_read, parameter};
-use crate::cube::Blueprint;
+use super::straddling::write_straddling;
+use super::vectors::{is_read, parameter, straddling};
+use crate::cube::{Blueprint, Reach};
 
 /// Independent sums a lane.
 const SUMS: usize = 4;
@@ -28,7 +29,7 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
     stat_len: usize,
     inverse_count: InputScalar,
     #[comptime] blueprint: Blueprint,
-    #[comptime] partial: bool,
+    #[comptime] reach: Reach,
     #[define(T)] _x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
     #[define(G)] _gamma_type: ElemType,
@@ -82,10 +83,10 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
                         if comptime!(gamma.is_some()) {
                             scaled *= parameter::<G, N, S>(gamma, 0, column, row_vectors, true, 1);
                         }
-                        let read =
-                            keep_read::<S, N>(normalised * correction, column, stat_len, partial);
-                        dx[source * row_vectors + column] =
-                            Vector::cast_from(rstd * (scaled - read));
+                        if is_read::<N>(column, stat_len, reach) {
+                            scaled -= normalised * correction;
+                        }
+                        dx[source * row_vectors + column] = Vector::cast_from(rstd * scaled);
                     }
                 }
                 #[comptime]
@@ -93,6 +94,26 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
                     sums[sums_start + column] += dy_here;
                 }
                 column += lanes;
+            }
+        }
+        if comptime!(reach == Reach::Elements && dx.is_some()) {
+            let last = straddling::<N>(stat_len, row_vectors, blueprint.lanes);
+            if active && last < row_vectors {
+                let dx_start = source * row_vectors;
+                write_straddling::<T, N, S, G>(
+                    dy,
+                    x,
+                    gamma,
+                    &mut dx,
+                    dy_start,
+                    x_start,
+                    dx_start,
+                    last,
+                    row_vectors,
+                    stat_len,
+                    rstd,
+                    correction,
+                );
             }
         }
         first += CUBE_COUNT_X as usize * groups;

@@ -3,8 +3,11 @@
 use cubecl::prelude::*;
 
 use super::group::sum_over_lanes;
-use super::vectors::{column, keep_read, load, parameter, rstd_of};
-use crate::cube::Blueprint;
+use super::vectors::{
+    column, hidden_zero, hidden_zero_after, is_read, keep_read, load, parameter, rstd_of,
+    straddling,
+};
+use crate::cube::{Blueprint, Reach};
 
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
@@ -20,7 +23,7 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     inverse_count: InputScalar,
     epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
-    #[comptime] partial: bool,
+    #[comptime] reach: Reach,
     #[define(T)] _x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
     #[define(G)] _gamma_type: ElemType,
@@ -32,6 +35,8 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     let inverse_count = inverse_count.get::<S>();
     let epsilon = epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
+
+    let hidden = hidden_zero::<S>(inverse_count);
 
     let mut first = CUBE_POS_X as usize * groups;
     let mut turn = 0u32;
@@ -46,6 +51,7 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
             let column = column(step, blueprint);
             held[step as usize] = load::<T, N>(x, source, column, row_vectors, exact);
         }
+        let early_start = row * hidden;
         let mut scales =
             Array::<Vector<G, N>>::new(comptime!(if early { vectors as usize } else { 1 }));
         if comptime!(early) {
@@ -54,7 +60,8 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                 #[unroll]
                 for step in 0..vectors {
                     let column = column(step, blueprint);
-                    scales[step as usize] = load::<G, N>(gamma, 0, column, row_vectors, exact);
+                    scales[step as usize] =
+                        load::<G, N>(gamma, early_start, column, row_vectors, exact);
                 }
             }
         }
@@ -62,12 +69,23 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
         let mut squares = Vector::<S, N>::new(S::from_int(0));
         #[unroll]
         for step in 0..vectors {
-            let value = Vector::<S, N>::cast_from(held[step as usize]);
-            squares += keep_read::<S, N>(value * value, column(step, blueprint), stat_len, partial);
+            if is_read::<N>(column(step, blueprint), stat_len, reach) {
+                let value = Vector::<S, N>::cast_from(held[step as usize]);
+                squares += value * value;
+            }
+        }
+        if comptime!(reach == Reach::Elements) {
+            let last = straddling::<N>(stat_len, row_vectors, blueprint.lanes);
+            if last < row_vectors {
+                let value = Vector::<S, N>::cast_from(x[source + last]);
+                squares += keep_read::<S, N>(value * value, last, stat_len);
+            }
         }
         let sum = sum_over_lanes::<S>(squares.vector_sum(), turn, blueprint);
         let rstd = rstd_of::<S>(sum, inverse_count, epsilon);
 
+        // Late parameters are not loaded ahead of the sum: they would take the row's registers.
+        let mut late = early_start + hidden_zero_after::<S, Const<1>>(Vector::new(rstd), hidden);
         if row < rows {
             #[unroll]
             for step in 0..vectors {
@@ -77,11 +95,14 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                     if comptime!(early) {
                         out *= Vector::cast_from(scales[step as usize]);
                     } else {
-                        out *= parameter::<G, N, S>(gamma, 0, column, row_vectors, exact, 1);
+                        out *= parameter::<G, N, S>(gamma, late, column, row_vectors, exact, 1);
                     }
                 }
                 if comptime!(beta.is_some()) {
-                    out += parameter::<B, N, S>(beta, 0, column, row_vectors, exact, 0);
+                    out += parameter::<B, N, S>(beta, late, column, row_vectors, exact, 0);
+                }
+                if comptime!(!blueprint.held && beta.is_some() && step % 2 == 1) {
+                    late = early_start + hidden_zero_after::<S, N>(out, hidden);
                 }
                 if comptime!(exact) {
                     y[row * row_vectors + column] = Vector::cast_from(out);

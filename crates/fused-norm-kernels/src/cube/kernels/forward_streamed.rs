@@ -3,8 +3,8 @@
 use cubecl::prelude::*;
 
 use super::group::sum_over_lanes;
-use super::vectors::{keep_read, parameter, rstd_of};
-use crate::cube::Blueprint;
+use super::vectors::{keep_read, parameter, rstd_of, straddling};
+use crate::cube::{Blueprint, Reach};
 
 /// Independent sums a lane: enough for the additions of one to hide behind the others'.
 const SUMS: usize = 4;
@@ -25,7 +25,7 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     inverse_count: InputScalar,
     epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
-    #[comptime] partial: bool,
+    #[comptime] reach: Reach,
     #[define(T)] _x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
     #[define(G)] _gamma_type: ElemType,
@@ -43,7 +43,7 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
         let row = first + (UNIT_POS / blueprint.lanes) as usize;
         let source = select(row < rows, row, rows - 1) * x_pitch;
         let squares =
-            sum_squares::<T, N, S>(x, source, lane, row_vectors, stat_len, lanes, partial);
+            sum_squares::<T, N, S>(x, source, lane, row_vectors, stat_len, lanes, reach);
         let sum = sum_over_lanes::<S>(squares, turn, blueprint);
         let rstd = rstd_of::<S>(sum, inverse_count, epsilon);
 
@@ -82,14 +82,20 @@ fn sum_squares<T: Float, N: Size, S: Float>(
     row_vectors: usize,
     stat_len: usize,
     #[comptime] lanes: usize,
-    #[comptime] partial: bool,
+    #[comptime] reach: Reach,
 ) -> S {
     let mut total = S::from_int(0);
     // Vectors beyond the statistic's are not read at all.
     let mut end = row_vectors;
-    if comptime!(partial) {
-        let size = N::value();
-        end = (stat_len + comptime!(size - 1)) / size;
+    if comptime!(reach != Reach::Row) {
+        end = stat_len / N::value();
+    }
+    if comptime!(reach == Reach::Elements) {
+        let last = straddling::<N>(stat_len, row_vectors, comptime!(lanes as u32));
+        if last < row_vectors {
+            let value = Vector::<S, N>::cast_from(x[source + last]);
+            total += keep_read::<S, N>(value * value, last, stat_len).vector_sum();
+        }
     }
     let mut column = lane;
     while column < end {
@@ -104,13 +110,13 @@ fn sum_squares<T: Float, N: Size, S: Float>(
             for sum in 0..SUMS {
                 let here = column + comptime!(sum * lanes);
                 let value = Vector::<S, N>::cast_from(x[source + here]);
-                sums[sum] += keep_read::<S, N>(value * value, here, stat_len, partial);
+                sums[sum] += value * value;
             }
             column += comptime!(lanes * SUMS);
         }
         while column < span_end {
             let value = Vector::<S, N>::cast_from(x[source + column]);
-            sums[0] += keep_read::<S, N>(value * value, column, stat_len, partial);
+            sums[0] += value * value;
             column += lanes;
         }
         total += ((sums[0] + sums[1]) + (sums[2] + sums[3])).vector_sum();

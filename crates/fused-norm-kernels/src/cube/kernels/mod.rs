@@ -8,6 +8,7 @@
 
 mod combine;
 mod group;
+mod straddling;
 mod vectors;
 
 pub(super) mod backward_resident;

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::cube::Blueprint;
+use crate::cube::{Blueprint, Reach};
 
 /// Vector `column` of the row that starts at vector `start`; zeros beyond its end.
 #[cube]
@@ -22,28 +22,67 @@ pub(super) fn load<T: Float, N: Size>(
     vector
 }
 
-/// `vector`, with zeros where its elements lie at or beyond `stat_len`. Without `partial`, as it is.
+/// 0, which a compiler cannot know: `inverse_count` is positive. A load at a distance of it from
+/// where it was is not merged with the earlier one, and one at a multiple of a row's number is not
+/// moved out of the loop over rows. Both would keep in registers what the cache keeps as well.
+#[cube]
+pub(super) fn hidden_zero<S: Float>(inverse_count: S) -> usize {
+    select(inverse_count < S::from_int(0), 1usize, 0usize)
+}
+
+/// `hidden_zero`, not before `vector` is there: what is loaded at a distance of it waits.
+#[cube]
+pub(super) fn hidden_zero_after<S: Float, N: Size>(
+    vector: Vector<S, N>,
+    hidden_zero: usize,
+) -> usize {
+    select(vector.extract(0usize) > S::from_int(0), hidden_zero, 0usize)
+}
+
+/// Whether the statistic reads all of vector `column`.
+#[cube]
+pub(super) fn is_read<N: Size>(
+    column: usize,
+    stat_len: usize,
+    #[comptime] reach: Reach,
+) -> bool {
+    if comptime!(reach == Reach::Row) {
+        true.runtime()
+    } else {
+        column < stat_len / N::value()
+    }
+}
+
+/// The vector of which the statistic reads only the first elements, if this lane owns it; a column
+/// beyond the row elsewhere. For [`Reach::Elements`].
+#[cube]
+pub(super) fn straddling<N: Size>(
+    stat_len: usize,
+    row_vectors: usize,
+    #[comptime] lanes: u32,
+) -> usize {
+    let last = stat_len / N::value();
+    let owner = last % comptime!(lanes as usize);
+    select(owner == (UNIT_POS % lanes) as usize, last, row_vectors)
+}
+
+/// `vector`, with zeros where its elements lie at or beyond `stat_len`.
 #[cube]
 pub(super) fn keep_read<S: Float, N: Size>(
     vector: Vector<S, N>,
     column: usize,
     stat_len: usize,
-    #[comptime] partial: bool,
 ) -> Vector<S, N> {
     let mut kept = vector;
-    if comptime!(partial) {
-        let size = N::value();
-        let start = column * size;
-        if start + size > stat_len {
-            #[unroll]
-            for element in 0..size {
-                let value = kept.extract(element);
-                kept.insert(
-                    element,
-                    select(start + element < stat_len, value, S::from_int(0)),
-                );
-            }
-        }
+    let size = N::value();
+    let start = column * size;
+    #[unroll]
+    for element in 0..size {
+        let value = kept.extract(element);
+        kept.insert(
+            element,
+            select(start + element < stat_len, value, S::from_int(0)),
+        );
     }
     kept
 }

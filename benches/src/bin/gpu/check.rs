@@ -1,0 +1,178 @@
+//! Is every routine right on every case of the catalogue?
+//!
+//! The device does one thing at a time, but the oracle is the host's: cases are judged on several
+//! threads.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use fused_norm_cube_tests::Kernels;
+use fused_norm_kernels::cube::Routine;
+use fused_norm_testkit::{Case, FloatKind, Report, judge, properties, selected};
+
+use crate::device::Gpu;
+use crate::output::Output;
+
+/// Threads at most.
+const THREADS: usize = 8;
+/// Failures of a line that are told in full.
+const IN_FULL: usize = 5;
+
+/// The cases of a type for a routine, and what came of them.
+struct Group {
+    routine: Option<Routine>,
+    kind: FloatKind,
+    cases: Vec<Case>,
+    refused: usize,
+    tally: Mutex<Tally>,
+}
+
+#[derive(Default)]
+struct Tally {
+    judged: usize,
+    passed: usize,
+    skipped: usize,
+    /// Why cases were skipped, and how many.
+    reasons: BTreeMap<String, usize>,
+    failures: Vec<String>,
+}
+
+/// Judges until the time is up; `true` if everything was judged and nothing failed.
+///
+/// `NORM_FILTER` runs the cases whose name contains it.
+pub fn run(gpu: &Gpu, output: &mut Output, until: Instant) -> bool {
+    let groups = groups(gpu);
+    let jobs: Vec<(&Group, &Case)> = groups
+        .iter()
+        .flat_map(|group| group.cases.iter().map(move |case| (group, case)))
+        .collect();
+    for group in groups.iter().filter(|group| group.cases.is_empty()) {
+        output.line(&group.line(&lock(&group.tally)));
+    }
+    let next = AtomicUsize::new(0);
+    let shared = Mutex::new(output);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(THREADS) {
+            scope.spawn(|| {
+                while let Some((group, case)) = jobs.get(next.fetch_add(1, Ordering::Relaxed))
+                    && Instant::now() < until
+                {
+                    let report = group.judge(gpu, case);
+                    let mut tally = lock(&group.tally);
+                    tally.add(report);
+                    if tally.judged == group.cases.len() {
+                        lock(&shared).line(&group.line(&tally));
+                    }
+                }
+            });
+        }
+    });
+    let output = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut passed = true;
+    for group in &groups {
+        let tally = lock(&group.tally);
+        if tally.judged < group.cases.len() {
+            output.line(&group.line(&tally));
+        }
+        passed &= tally.failures.is_empty() && tally.judged == group.cases.len();
+    }
+    passed
+}
+
+/// The selected routine first, should the time run out.
+fn groups(gpu: &Gpu) -> Vec<Group> {
+    let kinds = [
+        FloatKind::F32,
+        FloatKind::BF16,
+        FloatKind::F16,
+        FloatKind::F64,
+    ];
+    let routines = [None].into_iter().chain(Routine::ALL.map(Some));
+    let pairs = routines.flat_map(|routine| kinds.map(|kind| (routine, kind)));
+    pairs
+        .map(|(routine, kind)| {
+            let kernels = kernels(gpu, routine);
+            let of_kind = selected().into_iter().filter(|case| case.x_kind == kind);
+            let (refused, cases): (Vec<Case>, Vec<Case>) =
+                of_kind.partition(|case| kernels.refuses(case));
+            Group {
+                routine,
+                kind,
+                cases,
+                refused: refused.len(),
+                tally: Mutex::default(),
+            }
+        })
+        .collect()
+}
+
+fn kernels(gpu: &Gpu, routine: Option<Routine>) -> Kernels {
+    Kernels {
+        name: gpu.name,
+        client: gpu.client.clone(),
+        routine,
+    }
+}
+
+impl Group {
+    fn judge(&self, gpu: &Gpu, case: &Case) -> Report {
+        let kernels = kernels(gpu, self.routine);
+        judge(&kernels, std::slice::from_ref(case), &properties())
+    }
+
+    fn line(&self, tally: &Tally) -> String {
+        let routine = match self.routine {
+            None => "selected".into(),
+            Some(routine) => format!("{routine:?}"),
+        };
+        let failed = tally.failures.len();
+        let mut text = format!(
+            "{:<4} {routine:<8} {} cases: {} checks passed, {failed} failed, {} skipped",
+            self.kind.name(),
+            tally.judged,
+            tally.passed,
+            tally.skipped
+        );
+        if self.refused > 0 {
+            let refused = self.refused;
+            text += &format!("; {refused} cases skipped: rows that {routine} cannot take here");
+        }
+        for (reason, count) in &tally.reasons {
+            text += &format!("; {count} cases skipped: {reason}");
+        }
+        let left = self.cases.len() - tally.judged;
+        if left > 0 {
+            text += &format!("; {left} cases NOT JUDGED: out of time");
+        }
+        for failure in tally.failures.iter().take(IN_FULL) {
+            text += &format!("\n  FAILED {}", failure.replace('\n', "\n  "));
+        }
+        if failed > IN_FULL {
+            text += &format!("\n  FAILED in {} more checks", failed - IN_FULL);
+        }
+        text
+    }
+}
+
+impl Tally {
+    fn add(&mut self, report: Report) {
+        self.judged += 1;
+        self.passed += report.passed;
+        for ((what, reason), count) in report.skips {
+            self.skipped += count;
+            if what == "case" {
+                *self.reasons.entry(reason).or_default() += count;
+            }
+        }
+        let failures = report.failures.into_iter();
+        self.failures
+            .extend(failures.map(|failure| format!("{}: {}", failure.property, failure.message)));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,137 @@
+//! On CubeCL devices the kernels are ours, and no more of them than needed: launches, counted through
+//! Dispatch, Fusion and Autodiff.
+#![cfg(any(feature = "cpu", feature = "wgpu", feature = "vulkan"))]
+
+use std::sync::{Arc, Mutex};
+
+use burn::tensor::{Device, Distribution, Tensor};
+use burn_cubecl::cubecl::logging::{LaunchObservation, LaunchObserver};
+use burn_fused_norm::{RmsNormConfig, RmsNormOptions, rms_norm};
+
+#[derive(Default)]
+struct Launches(Mutex<Vec<&'static str>>);
+
+impl LaunchObserver for Launches {
+    fn launched(&self, kernel: &'static str) {
+        self.0.lock().unwrap().push(kernel);
+    }
+}
+
+/// Observations are the process's: one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn devices() -> Vec<Device> {
+    let named = std::env::var("NORM_DEVICES").ok();
+    let wanted = |name: &str| {
+        let listed = |list: &String| list.split(',').any(|device| device.trim() == name);
+        named.as_ref().is_none_or(listed)
+    };
+    let mut devices = vec![];
+    #[cfg(feature = "cpu")]
+    if wanted("cpu") {
+        devices.push(Device::cpu());
+    }
+    #[cfg(feature = "wgpu")]
+    if wanted("wgpu") {
+        devices.push(Device::wgpu(Default::default()));
+    }
+    #[cfg(feature = "vulkan")]
+    if wanted("vulkan") {
+        devices.push(Device::vulkan(Default::default()));
+    }
+    devices
+}
+
+/// The kernels that `work` launches, after all that was queued before it, and what it returns.
+fn launched<T>(device: &Device, work: impl FnOnce() -> T) -> (T, Vec<&'static str>) {
+    device.sync().unwrap();
+    let launches = Arc::new(Launches::default());
+    let watching = LaunchObservation::new(launches.clone());
+    let result = work();
+    device.sync().unwrap();
+    drop(watching);
+    let launches = launches.0.lock().unwrap().clone();
+    (result, launches)
+}
+
+fn random<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
+    Tensor::random(shape, Distribution::Normal(0.0, 1.0), device)
+}
+
+fn ours(name: &str) -> bool {
+    ["forward_", "backward_", "columns", "reduce"]
+        .iter()
+        .any(|part| name.starts_with(part))
+}
+
+#[test]
+fn a_forward_pass_is_one_kernel_of_ours() {
+    let _alone = ALONE.lock();
+    for device in devices() {
+        for row_len in [1, 64, 1000, 4096, 40_000] {
+            let norm = RmsNormConfig::new(row_len).with_bias(true).init(&device);
+            let _ready = norm.forward(random([2, row_len], &device));
+            let x = random([2, 3, row_len], &device);
+            let (_y, launches) = launched(&device, || norm.forward(x));
+            assert_eq!(launches.len(), 1, "{device:?} {row_len}: {launches:?}");
+            assert!(
+                launches[0].starts_with("forward_"),
+                "{device:?}: {launches:?}"
+            );
+        }
+    }
+}
+
+/// Rows of one pitch: the q part of a joint projection, the heads of a split one, a broadcast row.
+#[test]
+fn views_of_rows_are_read_where_they_are() {
+    let _alone = ALONE.lock();
+    for device in devices() {
+        let joint = random([4, 16, 3 * 64], &device);
+        let row = random([1, 64], &device);
+        device.sync().unwrap();
+        let views = [
+            ("narrowed", joint.clone().narrow(2, 64, 64)),
+            ("first part", joint.clone().narrow(2, 0, 64)),
+            ("broadcast", row.expand([6, 64]).unsqueeze()),
+        ];
+        for (name, view) in views {
+            let (_y, launches) = launched(&device, || {
+                rms_norm(view, None, None, RmsNormOptions::new(1e-5))
+            });
+            let copies = launches.iter().filter(|name| !ours(name)).count();
+            assert_eq!(copies, 0, "{device:?} {name}: {launches:?}");
+            assert_eq!(launches.len(), 1, "{device:?} {name}: {launches:?}");
+        }
+    }
+}
+
+#[test]
+fn a_backward_pass_is_at_most_two_kernels_of_ours() {
+    let _alone = ALONE.lock();
+    for device in devices() {
+        let device = device.autodiff();
+        for (row_len, rows) in [(64, 5), (1000, 300), (4096, 9), (40_000, 2)] {
+            let norm = RmsNormConfig::new(row_len).with_bias(true).init(&device);
+            let x = random([rows, row_len], &device).require_grad();
+            let step = || {
+                let gradients = norm.forward(x.clone()).sum().backward();
+                (x.grad(&gradients), gradients)
+            };
+            step();
+            let (_, launches) = launched(&device.clone(), step);
+            let count = |part: &str| {
+                launches
+                    .iter()
+                    .filter(|name| name.starts_with(part))
+                    .count()
+            };
+            let backward = count("backward_") + count("columns") + count("reduce");
+            assert_eq!(count("forward_"), 1, "{device:?} {row_len}: {launches:?}");
+            assert!(
+                (1..=2).contains(&backward),
+                "{device:?} {row_len}: {launches:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What is launched and compiled, counted: a forward pass is one launch and a backward pass at most
+//! two, whatever the rows; other row counts compile nothing new.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use cubecl::logging::{LaunchObservation, LaunchObserver};
+use fused_norm_cube_tests::{Kernels, devices};
+use fused_norm_kernels::cube::Routine;
+use fused_norm_testkit::{AffineForm, Case, FloatKind, Subject, Want};
+
+#[derive(Default)]
+struct Launches(Mutex<Vec<&'static str>>);
+
+impl LaunchObserver for Launches {
+    fn launched(&self, kernel: &'static str) {
+        self.0.lock().unwrap().push(kernel);
+    }
+}
+
+/// Observations are the process's: one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const ROW_LEN: usize = 96;
+const ROW_COUNTS: usize = 64;
+/// The kernels' names as the log writes them.
+const FAMILIES: [&str; 6] = [
+    "ForwardResident",
+    "ForwardStreamed",
+    "BackwardResident",
+    "BackwardStreamed",
+    "Columns",
+    "Reduce",
+];
+
+fn case(rows: usize) -> Case {
+    Case::new("counts", FloatKind::F32, &[rows, ROW_LEN]).affine(AffineForm::ScaleShift)
+}
+
+/// 64 row counts of one row length, forward and backward, with every routine: the launches of each.
+fn launches_of_every_row_count() -> Vec<(String, usize, Vec<&'static str>)> {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut all = vec![];
+    for (name, device) in devices() {
+        for routine in Routine::ALL {
+            let kernels = Kernels {
+                name,
+                client: device.client(),
+                routine: Some(routine),
+            };
+            if kernels.refuses(&case(1)) {
+                continue;
+            }
+            for rows in (0..ROW_COUNTS).map(|i| 1 + i * i) {
+                let launches = Arc::new(Launches::default());
+                let watching = LaunchObservation::new(launches.clone());
+                let case = case(rows);
+                kernels.run(&case, Want::all(case.affine)).unwrap();
+                drop(watching);
+                let launches = launches.0.lock().unwrap().clone();
+                all.push((format!("{name} {routine:?}"), rows, launches));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn one_launch_forward_and_at_most_two_backward() {
+    for (what, rows, launches) in launches_of_every_row_count() {
+        let named = |part: &str| launches.iter().filter(|name| name.contains(part)).count();
+        assert_eq!(named("forward"), 1, "{what}, {rows} rows: {launches:?}");
+        let backward = launches.len() - 1;
+        assert!(
+            (1..=2).contains(&backward),
+            "{what}, {rows} rows: {launches:?}"
+        );
+    }
+}
+
+/// Runs the test above in a process of its own, which logs the compiled kernel of every launch, with
+/// a hash of all that it was compiled for.
+#[test]
+fn row_counts_share_their_kernels() {
+    for (name, _) in devices() {
+        let file = format!("fused-norm-launches-{}-{name}", std::process::id());
+        let log = std::env::temp_dir().join(file);
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "one_launch_forward_and_at_most_two_backward"])
+            .env("NORM_DEVICES", name)
+            .env("CUBECL_DEBUG_LOG", &log)
+            .env("CUBECL_DEBUG_OPTION", "profile-medium")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}: {output:?}");
+        let text = std::fs::read_to_string(&log).unwrap();
+        let _ = std::fs::remove_file(&log);
+        let mut launches = 0;
+        let mut compiled = BTreeMap::<&str, BTreeSet<&str>>::new();
+        for line in text.lines() {
+            let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            for kernel in words.filter_map(|word| word.split_once('_').map(|_| word)) {
+                let (family, hash) = kernel.rsplit_once('_').expect("it has an underscore");
+                if FAMILIES.contains(&family) {
+                    launches += 1;
+                    compiled.entry(family).or_default().insert(hash);
+                }
+            }
+        }
+        println!("{name}: {launches} launches, compiled: {compiled:?}");
+        assert!(
+            launches >= 3 * ROW_COUNTS,
+            "{name}: {launches} launches in the log"
+        );
+        for (family, hashes) in compiled {
+            assert!(
+                hashes.len() <= Routine::ALL.len(),
+                "{name} {family}: {hashes:?}"
+            );
+        }
+    }
+}

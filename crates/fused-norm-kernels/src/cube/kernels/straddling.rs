@@ -1,0 +1,34 @@
+//! dx of the one vector of which the statistic reads only the first elements.
+
+use cubecl::prelude::*;
+
+use super::vectors::{keep_read, parameter};
+
+/// Writes vector `last` of a row's dx again, element by element: `rstd·(a − x·rstd·correction)` where
+/// the statistic reads, `rstd·a` beyond.
+#[cube]
+pub(super) fn write_straddling<T: Float, N: Size, S: Float, G: Float>(
+    dy: &[Vector<T, N>],
+    x: &[Vector<T, N>],
+    gamma: ComptimeOption<&[Vector<G, N>]>,
+    dx: &mut ComptimeOption<&mut [Vector<T, N>]>,
+    dy_start: usize,
+    x_start: usize,
+    dx_start: usize,
+    last: usize,
+    row_vectors: usize,
+    stat_len: usize,
+    rstd: Vector<S, N>,
+    correction: Vector<S, N>,
+) {
+    let mut scaled = Vector::<S, N>::cast_from(dy[dy_start + last]);
+    if comptime!(gamma.is_some()) {
+        scaled *= parameter::<G, N, S>(gamma, 0, last, row_vectors, true, 1);
+    }
+    let normalised = Vector::<S, N>::cast_from(x[x_start + last]) * rstd;
+    scaled -= keep_read::<S, N>(normalised * correction, last, stat_len);
+    #[comptime]
+    if let ComptimeOption::Some(dx) = dx.as_mut() {
+        dx[dx_start + last] = Vector::cast_from(rstd * scaled);
+    }
+}
