@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Builds the program that run.sh runs on another machine: benches/gpu/gpu.xz.
 #
-# That machine needs an NVIDIA driver and glibc 2.36 or newer (no older than this machine's, whatever
-# that is); no CUDA toolkit, no Rust, no network.
+# There it needs an NVIDIA driver, glibc 2.36 or newer (this machine's glibc or newer), libstdc++ of
+# GCC 12 or newer, zlib and zstd; no CUDA toolkit, no Rust, no network.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-features=${FEATURES:-cuda}
-cargo build --release -p fused-norm-benches --features "$features" --bin gpu
+cargo build --release -p fused-norm-benches --features "${FEATURES:-cuda}" --bin gpu
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 strip -o benches/gpu/gpu "$target/release/gpu"
 xz --force --keep --threads=0 benches/gpu/gpu

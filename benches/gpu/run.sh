@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Verifies and measures on a machine with an NVIDIA GPU: benches/gpu/run.sh [check|table] [--quick]
 #
-# Runs the program that build.sh has made beside this file. Needs an NVIDIA driver and glibc 2.36 or
-# newer; PyTorch is measured too if `python3` has it. With OUT set the answer is also in $OUT/gpu.md.
+# Runs the program that build.sh has made beside this file. Needs an NVIDIA driver, glibc 2.36 or
+# newer, libstdc++ of GCC 12 or newer, zlib and zstd. PyTorch is measured too if `python3` has it. With
+# OUT set the answer is also in $OUT/gpu.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 

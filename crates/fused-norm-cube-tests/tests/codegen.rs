@@ -1,12 +1,6 @@
 //! The code that NVIDIA GPUs would run: registers, spills, local memory, width and number of
 //! accesses. Prints a line a kernel (`--nocapture`): the report of docs/performance.md.
 
-#[cfg(not(feature = "codegen"))]
-#[test]
-fn skipped() {
-    eprintln!("skipped: built without feature codegen, which needs CubeCL's LLVM");
-}
-
 #[cfg(feature = "codegen")]
 mod report {
     use cubecl::ir::{ElemType, FloatKind};
@@ -169,7 +163,10 @@ mod report {
             _ => 64,
         };
         if name == "forward_resident" && subject.row_len <= 8192 {
-            expect(code.registers <= registers, format!("{} registers", code.registers));
+            expect(
+                code.registers <= registers,
+                format!("{} registers", code.registers),
+            );
         }
         // rstd is the one value of 32 bits; everything else moves 128 at a time.
         let narrow = |accesses: &[(u32, usize)]| {

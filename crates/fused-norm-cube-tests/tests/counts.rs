@@ -1,5 +1,6 @@
 //! What is launched and compiled, counted: a forward pass is one launch and a backward pass at most
 //! two, whatever the rows; other row counts compile nothing new.
+#![cfg(feature = "cube")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

@@ -1,5 +1,6 @@
 //! Row counts around the limits of a launch, row lengths around the limits of a routine, and the same
 //! bits whatever surrounds a row and however often it is computed.
+#![cfg(feature = "cube")]
 
 use fused_norm_cube_tests::{Kernels, devices};
 use fused_norm_testkit::{

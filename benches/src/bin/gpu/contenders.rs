@@ -90,7 +90,9 @@ impl Layer {
         match contender {
             Contender::Copy => Self::Copy,
             Contender::Ours => {
-                let mut layer = RmsNormConfig::new(d_model).with_epsilon(EPSILON).init(device);
+                let mut layer = RmsNormConfig::new(d_model)
+                    .with_epsilon(EPSILON)
+                    .init(device);
                 layer.gamma = Some(ones());
                 Self::Ours(layer)
             }
@@ -126,7 +128,11 @@ impl Layer {
             Self::BurnRmsNorm(layer) => (Some(&layer.gamma), None),
             Self::BurnLayerNorm(layer) => (Some(&layer.gamma), layer.beta.as_ref()),
         };
-        [gamma, beta].into_iter().flatten().map(Param::val).collect()
+        [gamma, beta]
+            .into_iter()
+            .flatten()
+            .map(Param::val)
+            .collect()
     }
 }
 
@@ -135,7 +141,7 @@ fn activations(device: &Device, shape: Shape) -> Vec<Tensor<2>> {
     let normal = Distribution::Normal(0.0, 1.0);
     let dims = [shape.rows, shape.row_len];
     (0..shape.rotated())
-        .map(|_| Tensor::random(dims, normal, device).cast(shape.dtype()))
+        .map(|_| Tensor::<2>::random(dims, normal, device).cast(shape.dtype()))
         .collect()
 }
 
@@ -219,8 +225,7 @@ fn backward(device: &Device, shape: Shape) -> Call {
     Box::new(move |number| {
         let (x, rstd) = xs[number % xs.len()].clone();
         let dy = dys[number % dys.len()].clone();
-        let gradients =
-            Dispatch::rms_norm_backward(dy, x, rstd, affine.clone(), settings, wanted);
+        let gradients = Dispatch::rms_norm_backward(dy, x, rstd, affine.clone(), settings, wanted);
         let kept = Kept {
             rows: computed(gradients.dx),
             columns: computed(gradients.dgamma),
@@ -265,7 +270,9 @@ impl Kept {
 
 /// The root of the mean square.
 fn finite<const D: usize>(tensor: Tensor<D>, what: &str) -> Result<f64, String> {
-    let data = tensor.try_into_data().map_err(|error| format!("{what}: {error}"))?;
+    let data = tensor
+        .try_into_data()
+        .map_err(|error| format!("{what}: {error}"))?;
     let values: Vec<f64> = data.iter().collect();
     let mean = values.iter().map(|v| v * v).sum::<f64>() / values.len() as f64;
     match mean.is_finite() {

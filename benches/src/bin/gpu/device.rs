@@ -5,6 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use burn::tensor::Device;
 use cubecl::client::Client;
+use fused_norm_cube_tests::elem;
+use fused_norm_testkit::FloatKind;
 
 use crate::caught;
 
@@ -27,9 +29,17 @@ impl Gpu {
     ///
     /// One line: the build lacks it, the machine lacks it, or it does not start.
     pub fn open(name: &str) -> Result<Self, String> {
-        type Open = (&'static str, fn() -> Result<cubecl::Device, String>, fn() -> Device);
+        type Open = (
+            &'static str,
+            fn() -> Result<cubecl::Device, String>,
+            fn() -> Device,
+        );
         let devices: Vec<Open> = vec![
-            ("cuda", || named(cubecl::Device::cuda(0)), || Device::cuda(0)),
+            (
+                "cuda",
+                || named(cubecl::Device::cuda(0)),
+                || Device::cuda(0),
+            ),
             #[cfg(feature = "cpu")]
             ("cpu", || named(cubecl::Device::cpu()), Device::cpu),
             #[cfg(feature = "wgpu")]
@@ -62,6 +72,11 @@ impl Gpu {
             Some(bytes) => format!("{name}, {:.0} GiB", bytes as f64 / (1u64 << 30) as f64),
             None => name.to_string(),
         }
+    }
+
+    /// The kernels take rows of this type here.
+    pub fn supports(&self, kind: FloatKind) -> bool {
+        fused_norm_kernels::cube::supports(&self.client, elem(kind))
     }
 
     /// Returns when the device has done all work of this thread.

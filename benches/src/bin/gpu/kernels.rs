@@ -24,7 +24,9 @@ pub fn prepare(gpu: &Gpu, shape: Shape, pass: Pass) -> Result<Call, String> {
     let client = gpu.client.clone();
     let activations = || {
         let fill = |_| fill::pattern(&client, shape.kind, shape.elements());
-        (0..shape.rotated()).map(fill).map(|handle| Rows::dense(handle, elem(shape.kind), shape.row_len))
+        (0..shape.rotated())
+            .map(fill)
+            .map(|handle| Rows::dense(handle, elem(shape.kind), shape.row_len))
     };
     let gamma = Tail {
         first: 0,
@@ -91,11 +93,17 @@ pub fn verify(gpu: &Gpu, shape: Shape, buffers: &[Handle]) -> Result<(), String>
     for buffer in buffers {
         let row = (shape.row_len * elem(shape.kind).size()) as u64;
         let first = buffer.clone().offset_end(buffer.size_in_used() - row);
-        let bytes = gpu.client.read_one(first).map_err(|error| error.to_string())?;
+        let bytes = gpu
+            .client
+            .read_one(first)
+            .map_err(|error| error.to_string())?;
         let values = values(shape.kind, &bytes);
         if !values.iter().all(|value| value.is_finite()) || values.iter().all(|value| *value == 0.0)
         {
-            return Err(format!("row 0 starts with {:?}", &values[..values.len().min(4)]));
+            return Err(format!(
+                "row 0 starts with {:?}",
+                &values[..values.len().min(4)]
+            ));
         }
     }
     Ok(())

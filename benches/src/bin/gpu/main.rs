@@ -53,11 +53,11 @@ pub struct Cli {
     seconds: f64,
 
     /// Time after which no further case is checked; what is left counts as not passed
-    #[arg(long, global = true, default_value_t = 120, value_name = "SECONDS")]
+    #[arg(long, global = true, default_value_t = 110, value_name = "SECONDS")]
     check_seconds: u64,
 
     /// Time after which no further line of the table is measured
-    #[arg(long, global = true, default_value_t = 160, value_name = "SECONDS")]
+    #[arg(long, global = true, default_value_t = 150, value_name = "SECONDS")]
     table_seconds: u64,
 
     /// Of it, the time that PyTorch may take; 0 leaves it out
@@ -109,7 +109,10 @@ fn main() -> ExitCode {
     }
     let verdict = if passed { "passed" } else { "FAILED" };
     output.section("Result");
-    output.line(&format!("{verdict} in {:.0} s", start.elapsed().as_secs_f64()));
+    output.line(&format!(
+        "{verdict} in {:.0} s",
+        start.elapsed().as_secs_f64()
+    ));
     ExitCode::from(u8::from(!passed))
 }
 

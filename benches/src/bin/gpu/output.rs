@@ -21,7 +21,11 @@ impl Output {
     /// A headline.
     pub fn section(&mut self, title: &str) {
         println!("\n== {title}");
-        let marks = if self.markdown.is_empty() { "#" } else { "\n##" };
+        let marks = if self.markdown.is_empty() {
+            "#"
+        } else {
+            "\n##"
+        };
         self.add(&format!("{marks} {title}\n\n"));
     }
 

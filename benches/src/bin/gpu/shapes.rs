@@ -118,7 +118,11 @@ pub fn shapes(kind: FloatKind, quick: bool, max_elements: Option<usize>) -> Vec<
         false => &[4096, 1024, 128, 8192, 131_072, 64, 16_384, 256, 65_536],
     };
     let batches: &[usize] = if quick { &[8] } else { &[1, 8, 64] };
-    let totals: &[usize] = if quick { &[8 * MEBI] } else { &[64 * MEBI, 8 * MEBI] };
+    let totals: &[usize] = if quick {
+        &[8 * MEBI]
+    } else {
+        &[64 * MEBI, 8 * MEBI]
+    };
 
     let most = max_elements.unwrap_or(usize::MAX);
     let large = lengths.iter().flat_map(|&row_len| {

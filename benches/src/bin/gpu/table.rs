@@ -62,7 +62,11 @@ impl<'a> Table<'a> {
         Self {
             gpu,
             shapes: shapes.collect(),
-            seconds: if cli.quick { cli.seconds / 4.0 } else { cli.seconds },
+            seconds: if cli.quick {
+                cli.seconds / 4.0
+            } else {
+                cli.seconds
+            },
             until: Instant::now() + Duration::from_secs(cli.table_seconds),
             torch_seconds: cli.torch_seconds,
             lines: vec![],
@@ -74,6 +78,10 @@ impl<'a> Table<'a> {
     /// Measures all that there is time for; `true` if nothing failed.
     pub fn measure(mut self, output: &mut Output) -> bool {
         output.line(LEGEND);
+        for kind in KINDS.into_iter().filter(|kind| !self.gpu.supports(*kind)) {
+            output.line(&format!("{kind}: skipped: the device does not have it"));
+            self.shapes.retain(|shape| shape.kind != kind);
+        }
         println!("type [rows, row_len]  pass  contender  µs  ± quartiles  GB/s  of a copy");
         for shape in self.shapes.clone() {
             self.contender(Contender::Copy, shape);
@@ -138,7 +146,10 @@ impl<'a> Table<'a> {
     }
 
     fn time<T>(&self, call: &mut dyn FnMut(usize) -> T, shape: Shape) -> Result<Time, String> {
-        let room = self.gpu.memory.map_or(BATCH_BYTES, |memory| memory / BATCH_PART);
+        let room = self
+            .gpu
+            .memory
+            .map_or(BATCH_BYTES, |memory| memory / BATCH_PART);
         let mut timed = Timed {
             call,
             finish: &|| self.gpu.sync(),
@@ -205,11 +216,16 @@ impl<'a> Table<'a> {
     /// µs, spread, GB/s, and the share of the copy's GB/s.
     fn numbers(&self, line: &Line) -> [String; 4] {
         let rate = rate(line);
-        let copied = self.lines.iter().chain([line]).find(|other| {
-            other.contender == Contender::Copy.name() && other.shape == line.shape
-        });
+        let copied =
+            self.lines.iter().chain([line]).find(|other| {
+                other.contender == Contender::Copy.name() && other.shape == line.shape
+            });
         let share = copied.and_then(|copied| Some(100.0 * rate? / self::rate(copied)?));
-        let number = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.0}"));
+        let number = |value: Option<f64>| match value {
+            None => "–".to_string(),
+            Some(value) if value < 10.0 => format!("{value:.1}"),
+            Some(value) => format!("{value:.0}"),
+        };
         [
             format!("{:.1}", 1e6 * line.time.median),
             format!("{:.0} %", 100.0 * line.time.spread),
@@ -232,7 +248,10 @@ impl<'a> Table<'a> {
         for line in lines {
             let Shape { rows, row_len, .. } = line.shape;
             let numbers = self.numbers(line).join(" | ");
-            text += &format!("| `[{rows}, {row_len}]` | {} | {numbers} |\n", line.contender);
+            text += &format!(
+                "| `[{rows}, {row_len}]` | {} | {numbers} |\n",
+                line.contender
+            );
         }
         text
     }

@@ -36,12 +36,7 @@ pub fn measure(shapes: &[Shape], seconds: f64, limit: Duration) -> Said {
     said
 }
 
-fn script(
-    shapes: &[Shape],
-    seconds: f64,
-    limit: Duration,
-    said: &mut Said,
-) -> Result<(), String> {
+fn script(shapes: &[Shape], seconds: f64, limit: Duration, said: &mut Said) -> Result<(), String> {
     let of = |shape: &Shape| format!("{},{},{}", shape.rows, shape.row_len, shape.kind);
     let mut child = Command::new("python3")
         .arg("-")
@@ -120,7 +115,17 @@ impl Said {
 /// `contender,parameters,pass,kind,rows,row_len,seconds,spread`
 fn parse(text: &str) -> Option<Line> {
     let fields: Vec<&str> = text.split(',').collect();
-    let [contender, parameters, pass, kind, rows, row_len, median, spread] = fields[..] else {
+    let [
+        contender,
+        parameters,
+        pass,
+        kind,
+        rows,
+        row_len,
+        median,
+        spread,
+    ] = fields[..]
+    else {
         return None;
     };
     Some(Line {

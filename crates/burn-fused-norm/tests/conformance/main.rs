@@ -2,6 +2,7 @@
 //!
 //! - `NORM_FILTER` runs the cases whose name contains it, `NORM_DEVICES` (a comma-separated list)
 //!   the devices named, which must then be there.
+//! - `NORM_THOROUGH=1` runs large cases on CubeCL devices in every mode, not only in the contract's.
 //! - Every skip is counted in a printed line with its reason.
 
 #[path = "../common/mod.rs"]

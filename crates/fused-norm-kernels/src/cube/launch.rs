@@ -127,7 +127,16 @@ pub(super) fn backward(
     if gamma_sums.is_some() || beta_sums.is_some() {
         let sums = [gamma_sums, beta_sums];
         let outputs = [gradients.dgamma, gradients.dbeta];
-        sum_partials(client, plan, address, partial_rows, row_len, types, sums, outputs);
+        sum_partials(
+            client,
+            plan,
+            address,
+            partial_rows,
+            row_len,
+            types,
+            sums,
+            outputs,
+        );
     }
 }
 

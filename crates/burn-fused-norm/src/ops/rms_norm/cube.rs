@@ -133,9 +133,7 @@ fn backward(
     let args = cube::Backward {
         dy: RowTensor::new(dy, types.x).rows(),
         x: x.rows(),
-        rstd: RowTensor::new(rstd, cube::statistic_type(types.x))
-            .rows()
-            .handle,
+        rstd: into_contiguous(rstd).handle,
         affine: types.affine(affine),
         wanted: cube::Wanted {
             dx: wanted.dx,

@@ -117,8 +117,14 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float>(
                 );
                 let mut scaled = dy_here;
                 if comptime!(gamma.is_some()) {
-                    scaled *=
-                        parameter::<G, N, S>(gamma, gamma_start + waiting, column, row_vectors, exact, 1);
+                    scaled *= parameter::<G, N, S>(
+                        gamma,
+                        gamma_start + waiting,
+                        column,
+                        row_vectors,
+                        exact,
+                        1,
+                    );
                 }
                 products += scaled * x_here;
                 if comptime!(!hold && (step as usize + 1) * size % PHASE_ONE_AT_A_TIME == 0) {

@@ -42,8 +42,7 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     while first < rows {
         let row = first + (UNIT_POS / blueprint.lanes) as usize;
         let source = select(row < rows, row, rows - 1) * x_pitch;
-        let squares =
-            sum_squares::<T, N, S>(x, source, lane, row_vectors, stat_len, lanes, reach);
+        let squares = sum_squares::<T, N, S>(x, source, lane, row_vectors, stat_len, lanes, reach);
         let sum = sum_over_lanes::<S>(squares, turn, blueprint);
         let rstd = rstd_of::<S>(sum, inverse_count, epsilon);
 

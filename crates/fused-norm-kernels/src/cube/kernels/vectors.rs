@@ -41,11 +41,7 @@ pub(super) fn hidden_zero_after<S: Float, N: Size>(
 
 /// Whether the statistic reads all of vector `column`.
 #[cube]
-pub(super) fn is_read<N: Size>(
-    column: usize,
-    stat_len: usize,
-    #[comptime] reach: Reach,
-) -> bool {
+pub(super) fn is_read<N: Size>(column: usize, stat_len: usize, #[comptime] reach: Reach) -> bool {
     if comptime!(reach == Reach::Row) {
         true.runtime()
     } else {
