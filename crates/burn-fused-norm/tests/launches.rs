@@ -20,25 +20,32 @@ impl LaunchObserver for Launches {
 /// Observations are the process's: one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
+type Make = fn() -> Device;
+
+/// The CubeCL devices of this build, as far as `NORM_DEVICES` names them.
 fn devices() -> Vec<Device> {
+    let built: Vec<(&str, Make)> = vec![
+        #[cfg(feature = "cpu")]
+        ("cpu", Device::cpu),
+        #[cfg(feature = "wgpu")]
+        ("wgpu", || Device::wgpu(Default::default())),
+        #[cfg(feature = "vulkan")]
+        ("vulkan", || Device::vulkan(Default::default())),
+    ];
     let named = std::env::var("NORM_DEVICES").ok();
     let wanted = |name: &str| {
         let listed = |list: &String| list.split(',').any(|device| device.trim() == name);
         named.as_ref().is_none_or(listed)
     };
-    let mut devices = vec![];
-    #[cfg(feature = "cpu")]
-    if wanted("cpu") {
-        devices.push(Device::cpu());
-    }
-    #[cfg(feature = "wgpu")]
-    if wanted("wgpu") {
-        devices.push(Device::wgpu(Default::default()));
-    }
-    #[cfg(feature = "vulkan")]
-    if wanted("vulkan") {
-        devices.push(Device::vulkan(Default::default()));
-    }
+    let devices: Vec<Device> = built
+        .iter()
+        .filter(|(name, _)| wanted(name))
+        .map(|(_, make)| make())
+        .collect();
+    assert!(
+        !devices.is_empty(),
+        "NORM_DEVICES names no CubeCL device of this build"
+    );
     devices
 }
 

@@ -2,13 +2,15 @@
 
 use cubecl::Device;
 
+type Make = fn() -> Device;
+
 /// Name, as in `NORM_DEVICES`, and device.
 ///
 /// # Panics
 ///
 /// If `NORM_DEVICES` names a CubeCL device that is not there.
 pub fn devices() -> Vec<(&'static str, Device)> {
-    let offered: [(&str, bool, fn() -> Device); 4] = [
+    let offered: [(&str, bool, Make); 4] = [
         ("cpu", cfg!(feature = "cpu"), || there(Device::cpu())),
         (
             "wgpu",

@@ -96,8 +96,6 @@ pub struct Code {
     pub spills: u32,
     /// Bytes of local memory: the stack frame.
     pub stack: u32,
-    /// Bytes of shared memory.
-    pub shared: u32,
     /// Loads from global memory: bits of one, and how many there are of that width.
     pub loads: Vec<(u32, usize)>,
     /// Stores to global memory.
@@ -133,23 +131,21 @@ pub fn assemble(ptxas: &Path, ptx: &str, arch: u32) -> Code {
     let text = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "ptxas: {text}\n{ptx}");
     Code {
-        registers: before(&text, " registers").unwrap_or(0),
-        spills: before(&text, " bytes spill stores").unwrap_or(0)
-            + before(&text, " bytes spill loads").unwrap_or(0),
-        stack: before(&text, " bytes stack frame").unwrap_or(0),
-        shared: before(&text, " bytes smem").unwrap_or(0),
+        registers: before(&text, " registers"),
+        spills: before(&text, " bytes spill stores") + before(&text, " bytes spill loads"),
+        stack: before(&text, " bytes stack frame"),
         loads: accesses(ptx, "ld.global"),
         stores: accesses(ptx, "st.global"),
     }
 }
 
-/// The number before a word.
-fn before(text: &str, word: &str) -> Option<u32> {
-    let head = &text[..text.find(word)?];
-    head.rsplit(|c: char| !c.is_ascii_digit())
-        .next()?
-        .parse()
-        .ok()
+/// The number before a word of what `ptxas -v` says.
+fn before(text: &str, word: &str) -> u32 {
+    let head = &text[..text.find(word).unwrap_or_default()];
+    let number = head.rsplit(|c: char| !c.is_ascii_digit()).next();
+    number
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("ptxas does not say how many{word}: {text}"))
 }
 
 /// Width in bits of every access, counted: `ld.global.nc.v4.b32` moves 4 · 32.

@@ -49,6 +49,14 @@ pub enum Error {
         /// Elements between the starts of neighbouring rows.
         pitch: usize,
     },
+    /// A buffer starts where the device cannot bind it.
+    #[cfg(feature = "cube")]
+    Offset {
+        /// Name of the buffer.
+        buffer: &'static str,
+        /// Bytes from the start of the allocation.
+        offset: u64,
+    },
     /// The device cannot index that many elements.
     #[cfg(feature = "cube")]
     Addresses {
@@ -103,6 +111,13 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{buffer} has rows at a distance of {pitch} elements, expected dense rows or a multiple of the vectors they are read in"
+                )
+            }
+            #[cfg(feature = "cube")]
+            Self::Offset { buffer, offset } => {
+                write!(
+                    f,
+                    "{buffer} starts at byte {offset}, which this device cannot bind"
                 )
             }
             #[cfg(feature = "cube")]

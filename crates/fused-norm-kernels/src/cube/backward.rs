@@ -16,6 +16,11 @@ const PROCESSORS: u32 = 32;
 /// Cubes a multiprocessor that walk over the rows of a backward pass, each with a row of partial sums.
 const CUBES_A_PROCESSOR: u32 = 2;
 
+/// Rows that a unit adds up in f32 before it begins a new partial sum, and cubes at most that do so:
+/// a sum that runs through many rows drifts, by 6e-4 where 65 536 equal terms are added.
+const ROWS_A_SUM: usize = 256;
+const UNIT_CUBES: u32 = 256;
+
 /// Which gradients are to be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
@@ -78,12 +83,13 @@ pub fn backward(client: &Client, problem: &Problem, args: Backward) -> Result<Gr
         });
     }
     let statistic = statistic_type(x.elem);
-    check_len("rstd", &args.rstd, statistic, problem.rows())?;
+    check_len(client, "rstd", &args.rstd, statistic, problem.rows())?;
     let (gamma, beta) = args.affine.parameters();
     let dgamma = wanted_parameter(client, problem, "gamma", wanted.dgamma, gamma)?;
     let dbeta = wanted_parameter(client, problem, "beta", wanted.dbeta, beta)?;
     let blueprint = blueprint(client, problem, x, args.routine, Pass::Backward)?;
-    let plan = Plan::new(problem, blueprint, statistic, client);
+    let limits = DeviceLimits::of(client.properties());
+    let plan = Plan::new(problem.rows(), blueprint, statistic, &limits);
     let sums = plan.partial_rows.unwrap_or(0) * problem.row_len();
     let spans = x.span(problem).max(args.dy.span(problem));
     let address = checked_address_type(client, spans.max(problem.elements()).max(sums))?;
@@ -103,6 +109,8 @@ pub fn backward(client: &Client, problem: &Problem, args: Backward) -> Result<Gr
 pub(super) struct Plan {
     pub blueprint: Blueprint,
     pub cubes: u32,
+    /// Neighbouring rows that a cube of the streamed kernel walks over.
+    pub rows_a_cube: usize,
     /// Rows of partial sums of dgamma and dbeta, or `None` where columns are summed without any.
     pub partial_rows: Option<usize>,
     /// Lanes (neighbouring vectors of columns) and row groups of a cube that sums columns.
@@ -111,15 +119,17 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    fn new(problem: &Problem, blueprint: Blueprint, statistic: ElemType, client: &Client) -> Self {
-        let limits = DeviceLimits::of(client.properties());
+    fn new(rows: usize, blueprint: Blueprint, statistic: ElemType, limits: &DeviceLimits) -> Self {
         let persistent = limits.processors.unwrap_or(PROCESSORS) * CUBES_A_PROCESSOR;
-        let most = match blueprint.routine {
-            Routine::Looped => limits.max_cubes,
-            Routine::Unit if limits.threads => 1,
-            Routine::Unit | Routine::Plane | Routine::Cube => persistent.min(limits.max_cubes),
+        let busy = blueprint.cubes(rows);
+        let (cubes, most) = match blueprint.routine {
+            Routine::Looped => (busy, limits.max_cubes),
+            Routine::Unit => (busy.div_ceil(ROWS_A_SUM), UNIT_CUBES),
+            Routine::Plane | Routine::Cube => (busy, persistent),
         };
-        let cubes = blueprint.cubes(problem.rows()).min(most as usize) as u32;
+        let cubes = cubes.min(most.min(limits.max_cubes) as usize) as u32;
+        let groups = blueprint.row_groups as usize;
+        let rows_a_cube = busy.div_ceil((cubes as usize).max(1)) * groups;
         let partial_rows = match blueprint.routine {
             Routine::Plane | Routine::Cube => Some(cubes as usize),
             Routine::Unit => Some((cubes * blueprint.units()) as usize),
@@ -128,8 +138,9 @@ impl Plan {
         Self {
             blueprint,
             cubes,
+            rows_a_cube,
             partial_rows,
-            columns: column_units(&limits),
+            columns: column_units(limits),
             statistic,
         }
     }
@@ -159,5 +170,63 @@ fn wanted_parameter(
         (true, Some(parameter)) => Ok(Some(
             client.empty(problem.row_len() * parameter.elem.size()),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cubecl::ir::FloatKind;
+
+    use super::super::{prepare, row_class};
+    use super::*;
+
+    const F32: ElemType = ElemType::Float(FloatKind::F32);
+
+    fn gpu() -> DeviceLimits {
+        DeviceLimits {
+            plane_size: Some(32),
+            max_units: 1024,
+            max_cubes: 65_535,
+            max_shared_memory: 48 * 1024,
+            load_bytes: 16,
+            max_vector_size: usize::MAX,
+            processors: Some(132),
+            threads: false,
+        }
+    }
+
+    #[test]
+    fn partial_sums_do_not_grow_with_the_rows_and_every_row_is_walked() {
+        for (routine, row_len) in [
+            (Routine::Plane, 64),
+            (Routine::Cube, 4096),
+            (Routine::Looped, 65_536),
+            (Routine::Unit, 1000),
+        ] {
+            let class = row_class(row_len, F32);
+            let blueprint = prepare(routine, &class, Pass::Backward, &gpu()).unwrap();
+            for rows in [1, 2, 255, 1000, 65_537, 1_000_000_007] {
+                let plan = Plan::new(rows, blueprint, F32, &gpu());
+                let most = match routine {
+                    Routine::Looped => 0,
+                    Routine::Unit => (UNIT_CUBES * blueprint.units()) as usize,
+                    Routine::Plane | Routine::Cube => 2 * 132,
+                };
+                assert!(
+                    plan.partial_rows.unwrap_or(0) <= most,
+                    "{routine:?} {rows}: {plan:?}"
+                );
+                assert!(
+                    plan.cubes >= 1 && plan.cubes <= gpu().max_cubes,
+                    "{rows}: {plan:?}"
+                );
+                assert!(
+                    plan.rows_a_cube * plan.cubes as usize >= rows,
+                    "{rows}: {plan:?}"
+                );
+                let groups = blueprint.row_groups as usize;
+                assert!(plan.rows_a_cube.is_multiple_of(groups), "{rows}: {plan:?}");
+            }
+        }
     }
 }

@@ -57,7 +57,7 @@ impl Rows {
                 row_len: self.pitch,
             });
         }
-        check_len(name, &self.handle, self.elem, self.span(problem))
+        check_len(client, name, &self.handle, self.elem, self.span(problem))
     }
 }
 
@@ -78,7 +78,7 @@ impl Parameter {
         problem: &Problem,
     ) -> Result<(), Error> {
         check_type(client, name, self.elem)?;
-        check_len(name, &self.handle, self.elem, problem.row_len())
+        check_len(client, name, &self.handle, self.elem, problem.row_len())
     }
 }
 
@@ -118,12 +118,18 @@ impl Affine {
     }
 }
 
+/// The buffer is long enough, and starts where the device may bind it: loads are up to that wide.
 pub(super) fn check_len(
+    client: &Client,
     buffer: &'static str,
     handle: &Handle,
     elem: ElemType,
     expected: usize,
 ) -> Result<(), Error> {
+    let offset = handle.offset_start.unwrap_or(0);
+    if !offset.is_multiple_of(client.properties().memory.alignment) {
+        return Err(Error::Offset { buffer, offset });
+    }
     let found = handle.size_in_used() as usize / elem.size();
     if found < expected {
         return Err(Error::Length {

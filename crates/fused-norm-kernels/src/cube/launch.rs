@@ -127,16 +127,7 @@ pub(super) fn backward(
     if gamma_sums.is_some() || beta_sums.is_some() {
         let sums = [gamma_sums, beta_sums];
         let outputs = [gradients.dgamma, gradients.dbeta];
-        sum_partials(
-            client,
-            plan,
-            address,
-            partial_rows,
-            row_len,
-            types,
-            sums,
-            outputs,
-        );
+        sum_partials(client, plan, address, row_len, types, sums, outputs);
     }
 }
 
@@ -157,7 +148,7 @@ fn walk(
     let sums_len = plan.partial_rows.unwrap_or(0) * row_len;
     let sums = |sums: Option<Handle>| sums.map(|sums| buffer(sums, sums_len));
     macro_rules! launch {
-        ($kernel:ident) => {
+        ($kernel:ident $(, $rows_a_cube:expr)?) => {
             // SAFETY: `backward` has checked that dy and x hold their spans, rstd a value a row and
             // gamma a row, and has made dx for all rows; the sums have a row a cube (resident) or a
             // unit (streamed). The kernels index below these lengths, row length and pitches are
@@ -179,6 +170,7 @@ fn walk(
                     sums(gamma_sums).into(),
                     sums(beta_sums).into(),
                     rows,
+                    $($rows_a_cube,)?
                     row_len / size,
                     args.dy.pitch / size,
                     args.x.pitch / size,
@@ -196,7 +188,7 @@ fn walk(
     if blueprint.vectors > 0 {
         launch!(backward_resident)
     } else {
-        launch!(backward_streamed)
+        launch!(backward_streamed, plan.rows_a_cube)
     }
 }
 
@@ -249,12 +241,12 @@ fn sum_partials(
     client: &Client,
     plan: &Plan,
     address: AddressType,
-    partial_rows: usize,
     row_len: usize,
     (gamma_type, beta_type): (ElemType, ElemType),
     [gamma_sums, beta_sums]: [Option<Handle>; 2],
     [dgamma, dbeta]: [Option<Handle>; 2],
 ) {
+    let partial_rows = plan.partial_rows.unwrap_or(0);
     let class = RowClass {
         row_len,
         element_size: plan.statistic.size(),

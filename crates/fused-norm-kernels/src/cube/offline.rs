@@ -146,7 +146,7 @@ impl Offline {
     fn walk(&self, blueprint: Blueprint, wanted: Wanted) -> Kernel {
         let (statistic, gamma, _) = self.types();
         macro_rules! kernel {
-            ($module:ident::$name:ident) => {
+            ($module:ident::$name:ident $(, $rows_a_cube:expr)?) => {
                 Kernel {
                     name: stringify!($module),
                     blueprint,
@@ -162,6 +162,7 @@ impl Offline {
                         optional(wanted.dgamma),
                         optional(wanted.dbeta),
                         (),
+                        $($rows_a_cube,)?
                         (),
                         (),
                         (),
@@ -181,7 +182,7 @@ impl Offline {
         if blueprint.vectors > 0 {
             kernel!(backward_resident::BackwardResident)
         } else {
-            kernel!(backward_streamed::BackwardStreamed)
+            kernel!(backward_streamed::BackwardStreamed, ())
         }
     }
 

@@ -32,6 +32,7 @@ fn every_device_follows_the_same_curve() {
     let bench = Bench::new();
     let expected = losses(&bench, "flex");
     assert_eq!(expected.len(), 50);
+    assert!(expected[49] < expected[0] / 2.0, "it learns: {expected:?}");
     for device in DEVICES {
         let found = losses(&bench, device);
         assert_eq!(found.len(), expected.len());

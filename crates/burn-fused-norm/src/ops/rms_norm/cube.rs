@@ -127,6 +127,15 @@ fn backward(
 ) -> Gradients<CubeBackend> {
     let client = x.client.clone();
     let dtype = x.dtype;
+    for (name, found, expected) in [
+        ("dy", dy.dtype, dtype),
+        ("rstd", rstd.dtype, statistic(dtype)),
+    ] {
+        assert!(
+            found == expected,
+            "rms_norm_backward: {name} has type {found:?}, expected {expected:?}"
+        );
+    }
     let (gamma, beta) = affine.parameters();
     let x = RowTensor::new(x, types.x);
     let shape = x.shape();

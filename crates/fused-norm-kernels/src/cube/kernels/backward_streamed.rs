@@ -1,5 +1,6 @@
 //! Backward over rows that are read twice. With one lane a row, every unit keeps its sums of dgamma
-//! and dbeta in a row of memory of its own, which stays in its cache.
+//! and dbeta in a row of memory of its own, which stays in its cache. A cube walks over a block of
+//! neighbouring rows, so that no sum has many terms.
 
 use cubecl::prelude::*;
 
@@ -23,6 +24,7 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
     mut gamma_sums: ComptimeOption<&mut [Vector<S, N>]>,
     mut beta_sums: ComptimeOption<&mut [Vector<S, N>]>,
     rows: usize,
+    rows_a_cube: usize,
     row_vectors: usize,
     dy_pitch: usize,
     x_pitch: usize,
@@ -42,12 +44,13 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
     clear(&mut gamma_sums, sums_start, lane, row_vectors, lanes);
     clear(&mut beta_sums, sums_start, lane, row_vectors, lanes);
 
-    let mut first = CUBE_POS_X as usize * groups;
+    let mut first = CUBE_POS_X as usize * rows_a_cube;
+    let end = min(first + rows_a_cube, rows);
     let mut turn = 0u32;
-    while first < rows {
+    while first < end {
         let row = first + group;
-        let active = row < rows;
-        let source = select(active, row, rows - 1);
+        let active = row < end;
+        let source = select(active, row, end - 1);
         let dy_start = source * dy_pitch;
         let x_start = source * x_pitch;
         let rstd = Vector::<S, N>::new(rstds[source]);
@@ -116,7 +119,7 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float>(
                 );
             }
         }
-        first += CUBE_COUNT_X as usize * groups;
+        first += groups;
         turn += 1;
     }
 }

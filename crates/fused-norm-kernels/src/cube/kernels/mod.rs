@@ -3,8 +3,17 @@
 //!
 //! Kernels index without checks. Every index is below `rows`, `row_vectors`, or the number of
 //! partial sums, times the matching pitch; the launcher checks that the buffers hold as much.
-// The macro's launchers have one argument for each of the kernel's, and no documentation of ours.
-#![allow(missing_docs, clippy::too_many_arguments)]
+// The macro's launchers have one argument for each of the kernel's, and no documentation of ours. What
+// is expanded to device code must be written in what the macro knows: no `is_multiple_of`, no `||` that
+// would evaluate a bound where there is none, no iterators.
+#![allow(
+    missing_docs,
+    clippy::too_many_arguments,
+    clippy::manual_is_multiple_of,
+    clippy::if_same_then_else,
+    clippy::needless_range_loop,
+    clippy::collapsible_if
+)]
 
 mod combine;
 mod group;
