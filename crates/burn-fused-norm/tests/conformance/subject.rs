@@ -16,7 +16,7 @@ const LARGE: usize = 30_000;
 
 /// The same on CubeCL devices, where [`Mode::Contract`] alone runs more: every shape and type there is
 /// a kernel to compile, ours and those of the operations around it. `NORM_THOROUGH=1` lifts it.
-const LARGE_ON_CUBE: usize = 600;
+const LARGE_ON_CUBE: usize = 200;
 
 /// How the operation is reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
