@@ -128,7 +128,10 @@ fn a_row_has_the_same_bits_in_any_batch() {
             (of(&outcome.y[range]), of(dx))
         };
         let batch = run(&kernels, &case(7, ROW_LEN));
-        let large = run(&kernels, &case(70_000, ROW_LEN));
+        // Vulkan in software has no buffers of 280 MB.
+        let software = matches!(kernels.name, "wgpu" | "vulkan");
+        let rows = if software { 30_000 } else { 70_000 };
+        let large = run(&kernels, &case(rows, ROW_LEN));
         assert_eq!(
             row(&batch, 5),
             row(&large, 5),
