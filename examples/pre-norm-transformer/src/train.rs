@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use burn::module::Module;
-use burn::tensor::Device;
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Device, Tensor};
 use burn::train::metric::LearningRateMetric;
 use burn::train::{Learner, SupervisedTraining};
 
@@ -54,6 +54,15 @@ pub fn run(args: &TrainArgs) -> Result<(), Error> {
     let clock = StepClock::default();
     let model = run.train(&clock)?;
     run.report(&model, &clock)
+}
+
+/// Reads every parameter.
+struct Drawn;
+
+impl ModuleVisitor for Drawn {
+    fn visit_float<const D: usize>(&mut self, parameter: &Param<Tensor<D>>) {
+        parameter.val();
+    }
 }
 
 fn failed(path: &Path, error: impl Display) -> Error {
@@ -111,7 +120,7 @@ impl Run {
     fn train(&self, clock: &StepClock) -> Result<LanguageModel, Error> {
         let schedule = self.config.schedule();
         let device = self.device.clone().autodiff();
-        let model = self.initial_model().to_device(&device);
+        let model = self.initial_model().fork(&device);
         let step = schedule.steps_after(self.epoch);
         self.prepare_folder(&model, step)?;
         self.announce(model.num_params(), step);
@@ -169,7 +178,10 @@ impl Run {
     fn initial_model(&self) -> LanguageModel {
         let processor = Device::flex().autodiff();
         processor.seed(self.config.seed);
-        self.config.model().init(&processor)
+        let model = self.config.model().init(&processor);
+        // Parameters are drawn when they are first read, which must happen here.
+        model.visit(&mut Drawn);
+        model
     }
 
     /// Makes the folder ready for the steps after `step`.
