@@ -149,10 +149,9 @@ fn walk(
     let sums = |sums: Option<Handle>| sums.map(|sums| buffer(sums, sums_len));
     macro_rules! launch {
         ($kernel:ident $(, $rows_a_cube:expr)?) => {
-            // SAFETY: `backward` has checked that dy and x hold their spans, rstd a value a row and
-            // gamma a row, and has made dx for all rows; the sums have a row a cube (resident) or a
-            // unit (streamed). The kernels index below these lengths, row length and pitches are
-            // multiples of the vector size, and every loop advances.
+            // SAFETY: `backward` has checked dy, x, rstd and gamma, and made dx; sums have a row a
+            // cube (resident) or a unit of one (streamed). Indices stay below these lengths, row
+            // length and pitches are multiples of the vector size, and every loop advances.
             unsafe {
                 $kernel::launch_unchecked(
                     client,

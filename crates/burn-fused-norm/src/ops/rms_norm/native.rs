@@ -24,8 +24,8 @@ pub(super) fn problem(shape: &Shape, settings: Settings) -> Problem {
     ))
 }
 
-#[cfg(any(feature = "flex", feature = "ndarray"))]
 /// The wanted gradients, as far as their parameters are there.
+#[cfg(any(feature = "flex", feature = "ndarray"))]
 pub(super) fn wanted_of<B: Backend>(affine: &Affine<B>, wanted: Wanted) -> cpu::Wanted {
     let (gamma, beta) = affine.parameters();
     cpu::Wanted {
