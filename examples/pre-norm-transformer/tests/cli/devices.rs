@@ -1,4 +1,5 @@
-//! The same run on another device: the same weights and batches, so the same curve.
+//! The same run on another device: the same weights and batches, so the same curve. Without dropout,
+//! whose masks come from the generator of each device.
 
 use crate::bench::{Bench, read, train};
 
@@ -12,7 +13,7 @@ const DEVICES: &[&str] = &[
 /// The training loss of every step.
 fn losses(bench: &Bench, device: &str) -> Vec<f64> {
     bench.result(&train(&format!(
-        "--steps 50 --device {device} --out {device}"
+        "--steps 50 --dropout 0 --device {device} --out {device}"
     )));
     let text = read(bench.path(device).join("metrics.csv"));
     let mut reader = csv::Reader::from_reader(&text[..]);
