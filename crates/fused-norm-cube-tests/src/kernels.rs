@@ -1,10 +1,11 @@
 //! The kernels of a device, with a routine of our choice, as a subject for the judge.
 
+use cubecl::Device;
 use cubecl::client::Client;
 use cubecl::server::Handle;
 use fused_norm_kernels::Problem;
 use fused_norm_kernels::cube::{
-    self, Affine, Backward, Forward, Parameter, Pass, Routine, Rows, Wanted,
+    self, Affine, Backward, Forward, Mapping, Parameter, Pass, Routine, Rows, Wanted,
 };
 use fused_norm_testkit::{Case, FloatKind, Outcome, Subject, Values, Want};
 
@@ -16,8 +17,8 @@ pub struct Kernels {
     pub name: &'static str,
     /// The device.
     pub client: Client,
-    /// The routine to force.
-    pub routine: Option<Routine>,
+    /// The routine to force, and the limits to stay within.
+    pub mapping: Mapping,
 }
 
 struct Inputs {
@@ -28,12 +29,34 @@ struct Inputs {
 }
 
 impl Kernels {
+    /// The kernels of `device`: with the routine, or the selected one, and with no more bytes of
+    /// shared memory a cube than `NORM_SHARED_MEMORY` says, if it says so.
+    ///
+    /// # Panics
+    ///
+    /// If `NORM_SHARED_MEMORY` is no number.
+    pub fn new(name: &'static str, device: &Device, routine: Option<Routine>) -> Self {
+        let client = device.client();
+        let limits = std::env::var("NORM_SHARED_MEMORY").ok().map(|bytes| {
+            let mut limits = cube::DeviceLimits::of(client.properties());
+            limits.max_shared_memory = bytes
+                .parse()
+                .unwrap_or_else(|_| panic!("NORM_SHARED_MEMORY={bytes} is no number of bytes"));
+            limits
+        });
+        Self {
+            name,
+            client,
+            mapping: Mapping { routine, limits },
+        }
+    }
+
     /// The routine cannot take the rows of this case here.
     pub fn refuses(&self, case: &Case) -> bool {
-        let Some(routine) = self.routine else {
+        let Some(routine) = self.mapping.routine else {
             return false;
         };
-        let limits = cube::DeviceLimits::of(self.client.properties());
+        let limits = self.mapping.limits_on(&self.client);
         let class = cube::row_class(case.row_len(), elem(case.x_kind));
         [Pass::Forward, Pass::Backward]
             .into_iter()
@@ -80,7 +103,7 @@ impl Kernels {
             affine: inputs.affine.clone(),
             with_rstd,
             in_place: false,
-            routine: self.routine,
+            mapping: self.mapping,
         };
         cube::forward(&self.client, &inputs.problem, args).map_err(|error| error.to_string())
     }
@@ -88,7 +111,10 @@ impl Kernels {
 
 impl Subject for Kernels {
     fn name(&self) -> String {
-        format!("{} {:?}", self.name, self.routine)
+        match self.mapping.routine {
+            Some(routine) => format!("{} {routine:?}", self.name),
+            None => self.name.into(),
+        }
     }
 
     fn supports(&self, kind: FloatKind) -> bool {
@@ -111,7 +137,7 @@ impl Subject for Kernels {
                 rstd,
                 affine: inputs.affine.clone(),
                 wanted,
-                routine: self.routine,
+                mapping: self.mapping,
             };
             let gradients = cube::backward(&self.client, &inputs.problem, args)
                 .map_err(|error| error.to_string())?;

@@ -4,7 +4,9 @@
 
 use cubecl::client::Client;
 use fused_norm_cube_tests::{bytes, devices, elem, values};
-use fused_norm_kernels::cube::{self, Affine, Backward, Forward, Parameter, Routine, Rows, Wanted};
+use fused_norm_kernels::cube::{
+    self, Affine, Backward, Forward, Mapping, Parameter, Routine, Rows, Wanted,
+};
 use fused_norm_kernels::{Error, Problem};
 use fused_norm_testkit::{FloatKind, patterns};
 
@@ -51,7 +53,7 @@ fn forward(x: Rows, affine: Affine) -> Forward {
         affine,
         with_rstd: false,
         in_place: false,
-        routine: None,
+        mapping: Mapping::default(),
     }
 }
 
@@ -115,7 +117,7 @@ fn a_backward_pass_refuses_buffers_that_do_not_fit() {
             rstd,
             affine,
             wanted,
-            routine: None,
+            mapping: Mapping::default(),
         };
         let refused = |args: Backward| cube::backward(&client, &problem(), args).unwrap_err();
         let gamma = || gamma(&client, ROW_LEN);
@@ -153,7 +155,10 @@ fn every_way_of_a_forward_pass_gives_the_same_bits() {
                     affine,
                     with_rstd,
                     in_place,
-                    routine,
+                    mapping: Mapping {
+                        routine,
+                        limits: None,
+                    },
                 };
                 cube::forward(&client, &problem(), args).map(|out| values_of(&client, out.y))
             };

@@ -47,11 +47,7 @@ fn launches_of_every_row_count() -> Vec<(String, usize, Vec<&'static str>)> {
     let mut all = vec![];
     for (name, device) in devices() {
         for routine in Routine::ALL {
-            let kernels = Kernels {
-                name,
-                client: device.client(),
-                routine: Some(routine),
-            };
+            let kernels = Kernels::new(name, &device, Some(routine));
             if kernels.refuses(&case(1)) {
                 continue;
             }

@@ -18,11 +18,7 @@ const ROW_LENS: [usize; 24] = [
 fn selected() -> Vec<Kernels> {
     devices()
         .into_iter()
-        .map(|(name, device)| Kernels {
-            name,
-            client: device.client(),
-            routine: None,
-        })
+        .map(|(name, device)| Kernels::new(name, &device, None))
         .collect()
 }
 

@@ -63,13 +63,16 @@ impl Choice {
         let mut random = StdRng::seed_from_u64(self.seed);
         let mut text = prompt.to_vec();
         for _ in 0..bytes {
-            let seen: Vec<i32> = text[text.len().saturating_sub(context)..]
-                .iter()
-                .map(|byte| i32::from(*byte))
-                .collect();
-            let time = seen.len();
-            let input = Tensor::<2, Int>::from_data(TensorData::new(seen, [1, time]), device);
-            let logits = model.forward(input).narrow(1, time - 1, 1);
+            let seen = &text[text.len().saturating_sub(context)..];
+            let last = seen.len() - 1;
+            // The bytes after `last` change nothing there, and windows of one length share the
+            // kernels that a device compiles.
+            let mut window = vec![0; context];
+            for (slot, byte) in window.iter_mut().zip(seen) {
+                *slot = i32::from(*byte);
+            }
+            let input = Tensor::<2, Int>::from_data(TensorData::new(window, [1, context]), device);
+            let logits = model.forward(input).narrow(1, last, 1);
             text.push(
                 self.choose(
                     &logits

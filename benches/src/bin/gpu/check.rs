@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use fused_norm_cube_tests::Kernels;
-use fused_norm_kernels::cube::Routine;
+use fused_norm_kernels::cube::{Mapping, Routine};
 use fused_norm_testkit::{Case, FloatKind, Report, judge, properties, selected};
 
 use crate::device::Gpu;
@@ -113,7 +113,10 @@ fn kernels(gpu: &Gpu, routine: Option<Routine>) -> Kernels {
     Kernels {
         name: gpu.name,
         client: gpu.client.clone(),
-        routine,
+        mapping: Mapping {
+            routine,
+            limits: None,
+        },
     }
 }
 

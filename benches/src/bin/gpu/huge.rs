@@ -5,7 +5,9 @@
 
 use cubecl::server::Handle;
 use fused_norm_cube_tests::{elem, values};
-use fused_norm_kernels::cube::{self, Affine, Backward, Forward, Parameter, Routine, Rows, Wanted};
+use fused_norm_kernels::cube::{
+    self, Affine, Backward, Forward, Mapping, Parameter, Routine, Rows, Wanted,
+};
 use fused_norm_kernels::{Error, Problem};
 use fused_norm_testkit::FloatKind;
 
@@ -100,7 +102,10 @@ fn judged(gpu: &Gpu, rows: usize, routine: Option<Routine>) -> Result<Verdict, S
         affine: affine.clone(),
         with_rstd: true,
         in_place: false,
-        routine,
+        mapping: Mapping {
+            routine,
+            limits: None,
+        },
     };
     let normalised = match cube::forward(client, &problem, args) {
         Err(error @ Error::Routine { .. }) => return Ok(Verdict::Refused(error)),
@@ -125,7 +130,10 @@ fn judged(gpu: &Gpu, rows: usize, routine: Option<Routine>) -> Result<Verdict, S
             dgamma: true,
             dbeta: true,
         },
-        routine,
+        mapping: Mapping {
+            routine,
+            limits: None,
+        },
     };
     let gradients = match cube::backward(client, &problem, args) {
         Err(error @ Error::Routine { .. }) => return Ok(Verdict::Refused(error)),

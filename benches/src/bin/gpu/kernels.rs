@@ -2,7 +2,7 @@
 
 use cubecl::server::Handle;
 use fused_norm_cube_tests::{elem, values};
-use fused_norm_kernels::cube::{self, Affine, Backward, Forward, Parameter, Rows, Wanted};
+use fused_norm_kernels::cube::{self, Affine, Backward, Forward, Mapping, Parameter, Rows, Wanted};
 
 use crate::device::Gpu;
 use crate::fill::{self, Tail};
@@ -45,7 +45,7 @@ pub fn prepare(gpu: &Gpu, shape: Shape, pass: Pass) -> Result<Call, String> {
         affine: affine.clone(),
         with_rstd,
         in_place: false,
-        routine: None,
+        mapping: Mapping::default(),
     };
     if pass == Pass::Forward {
         let inputs: Vec<Forward> = activations().map(|x| forward(x, false)).collect();
@@ -69,7 +69,7 @@ pub fn prepare(gpu: &Gpu, shape: Shape, pass: Pass) -> Result<Call, String> {
                 dgamma: true,
                 dbeta: false,
             },
-            routine: None,
+            mapping: Mapping::default(),
         });
     }
     Ok(Box::new(move |number| {

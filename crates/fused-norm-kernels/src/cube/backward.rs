@@ -7,8 +7,8 @@ use cubecl::server::Handle;
 use super::buffers::check_len;
 use super::forward::blueprint;
 use super::launch;
-use super::types::{checked_address_type, statistic_type};
-use super::{Affine, Blueprint, DeviceLimits, Parameter, Pass, Routine, Rows};
+use super::types::{checked_address_type, row_class, statistic_type};
+use super::{Affine, Blueprint, DeviceLimits, Mapping, Parameter, Pass, Routine, Rows};
 use crate::{Error, Problem};
 
 /// Multiprocessors of a device that does not say how many it has.
@@ -45,8 +45,8 @@ pub struct Backward {
     pub affine: Affine,
     /// The gradients to compute.
     pub wanted: Wanted,
-    /// Take this routine instead of the selected one.
-    pub routine: Option<Routine>,
+    /// How rows are mapped to the device; by default, as [`select`](super::select()) chooses.
+    pub mapping: Mapping,
 }
 
 /// The gradients that were wanted.
@@ -87,9 +87,9 @@ pub fn backward(client: &Client, problem: &Problem, args: Backward) -> Result<Gr
     let (gamma, beta) = args.affine.parameters();
     let dgamma = wanted_parameter(client, problem, "gamma", wanted.dgamma, gamma)?;
     let dbeta = wanted_parameter(client, problem, "beta", wanted.dbeta, beta)?;
-    let blueprint = blueprint(client, problem, x, args.routine, Pass::Backward)?;
-    let limits = DeviceLimits::of(client.properties());
-    let plan = Plan::new(problem.rows(), blueprint, statistic, &limits);
+    let limits = args.mapping.limits_on(client);
+    let blueprint = blueprint(problem, x, &args.mapping, Pass::Backward, &limits)?;
+    let plan = Plan::new(problem, blueprint, statistic, &limits);
     let sums = plan.partial_rows.unwrap_or(0) * problem.row_len();
     let spans = x.span(problem).max(args.dy.span(problem));
     let address = checked_address_type(client, spans.max(problem.elements()).max(sums))?;
@@ -113,13 +113,18 @@ pub(super) struct Plan {
     pub rows_a_cube: usize,
     /// Rows of partial sums of dgamma and dbeta, or `None` where columns are summed without any.
     pub partial_rows: Option<usize>,
-    /// Lanes (neighbouring vectors of columns) and row groups of a cube that sums columns.
-    pub columns: (u32, u32),
+    pub columns: Columns,
     pub statistic: ElemType,
 }
 
 impl Plan {
-    fn new(rows: usize, blueprint: Blueprint, statistic: ElemType, limits: &DeviceLimits) -> Self {
+    fn new(
+        problem: &Problem,
+        blueprint: Blueprint,
+        statistic: ElemType,
+        limits: &DeviceLimits,
+    ) -> Self {
+        let (rows, row_len) = (problem.rows(), problem.row_len());
         let persistent = limits.processors.unwrap_or(PROCESSORS) * CUBES_A_PROCESSOR;
         let busy = blueprint.cubes(rows);
         let (cubes, most) = match blueprint.routine {
@@ -140,20 +145,64 @@ impl Plan {
             cubes,
             rows_a_cube,
             partial_rows,
-            columns: column_units(limits),
+            columns: match partial_rows {
+                Some(_) => Columns::of_partial_sums(row_len, statistic, limits),
+                None => Columns::new(row_len, blueprint.vector_size, statistic, limits),
+            },
             statistic,
         }
     }
 }
 
-/// Units of a cube that sums columns: a cache line of neighbouring columns, and as many rows at a
-/// time as a cube of 256 has left. Threads take a column each.
-pub(super) fn column_units(limits: &DeviceLimits) -> (u32, u32) {
-    if limits.threads {
-        return (limits.max_units, 1);
+/// How columns are summed: neighbouring vectors of columns by the lanes of a cube, and several rows at
+/// a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub vector_size: usize,
+    pub lanes: u32,
+    pub row_groups: u32,
+    pub cubes: u32,
+}
+
+impl Columns {
+    /// A cache line of neighbouring columns, and as many rows at a time as a cube of 256 and its
+    /// shared memory have room for. Threads take a column each.
+    pub fn new(
+        row_len: usize,
+        vector_size: usize,
+        statistic: ElemType,
+        limits: &DeviceLimits,
+    ) -> Self {
+        let (lanes, row_groups) = if limits.threads {
+            (limits.max_units, 1)
+        } else {
+            let lanes = 32.min(limits.max_units);
+            let row_groups = 256.min(limits.max_units) / lanes;
+            // One for dgamma and one for dbeta.
+            let shared = 2 * (row_groups * lanes) as usize * vector_size * statistic.size();
+            let fits = shared <= limits.max_shared_memory;
+            (lanes, if fits { row_groups } else { 1 })
+        };
+        let most = if limits.threads { 1 } else { limits.max_cubes };
+        let cubes = (row_len / vector_size).div_ceil(lanes as usize);
+        Self {
+            vector_size,
+            lanes,
+            row_groups,
+            cubes: cubes.min(most as usize) as u32,
+        }
     }
-    let lanes = 32.min(limits.max_units);
-    (lanes, (256.min(limits.max_units) / lanes).max(1))
+
+    /// The columns of rows of partial sums.
+    pub fn of_partial_sums(row_len: usize, statistic: ElemType, limits: &DeviceLimits) -> Self {
+        let vector_size = row_class(row_len, statistic).vector_size(limits);
+        Self::new(row_len, vector_size, statistic, limits)
+    }
+
+    /// Units of a cube.
+    pub fn units(&self) -> u32 {
+        self.lanes * self.row_groups
+    }
 }
 
 /// The buffer of a parameter's gradient, if it is wanted.
@@ -196,6 +245,19 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_summed_without_shared_memory_where_there_is_none() {
+        let none = DeviceLimits {
+            max_shared_memory: 0,
+            ..gpu()
+        };
+        for (limits, row_groups) in [(gpu(), 8), (none, 1)] {
+            let columns = Columns::of_partial_sums(4096, F32, &limits);
+            assert_eq!((columns.lanes, columns.row_groups), (32, row_groups));
+            assert_eq!((columns.vector_size, columns.cubes), (4, 32));
+        }
+    }
+
+    #[test]
     fn partial_sums_do_not_grow_with_the_rows_and_every_row_is_walked() {
         for (routine, row_len) in [
             (Routine::Plane, 64),
@@ -206,7 +268,8 @@ mod tests {
             let class = row_class(row_len, F32);
             let blueprint = prepare(routine, &class, Pass::Backward, &gpu()).unwrap();
             for rows in [1, 2, 255, 1000, 65_537, 1_000_000_007] {
-                let plan = Plan::new(rows, blueprint, F32, &gpu());
+                let problem = Problem::new(rows, row_len, row_len, 1e-5).unwrap();
+                let plan = Plan::new(&problem, blueprint, F32, &gpu());
                 let most = match routine {
                     Routine::Looped => 0,
                     Routine::Unit => (UNIT_CUBES * blueprint.units()) as usize,

@@ -44,4 +44,19 @@ impl DeviceLimits {
             threads: hardware.num_cpu_cores.is_some(),
         }
     }
+
+    /// These limits, none of them wider than `narrower`. What the device is stays: its plane size if
+    /// it has any, processors, threads.
+    pub(super) fn within(self, narrower: &Self) -> Self {
+        Self {
+            plane_size: self.plane_size.filter(|_| narrower.plane_size.is_some()),
+            max_units: self.max_units.min(narrower.max_units),
+            max_cubes: self.max_cubes.min(narrower.max_cubes),
+            max_shared_memory: self.max_shared_memory.min(narrower.max_shared_memory),
+            load_bytes: self.load_bytes.min(narrower.load_bytes),
+            max_vector_size: self.max_vector_size.min(narrower.max_vector_size),
+            processors: self.processors,
+            threads: self.threads,
+        }
+    }
 }

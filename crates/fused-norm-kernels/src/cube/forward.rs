@@ -4,7 +4,7 @@ use cubecl::client::Client;
 use cubecl::server::Handle;
 
 use super::types::{checked_address_type, row_class, statistic_type};
-use super::{Affine, Blueprint, DeviceLimits, Pass, Routine, Rows, launch, prepare, select};
+use super::{Affine, Blueprint, DeviceLimits, Mapping, Pass, Rows, launch, prepare, select};
 use crate::{Error, Problem};
 
 /// What a forward pass reads, and how it is to run.
@@ -18,8 +18,8 @@ pub struct Forward {
     pub with_rstd: bool,
     /// Write y over x, whose rows must be dense. The caller sees to it that nobody else reads x.
     pub in_place: bool,
-    /// Take this routine instead of the selected one.
-    pub routine: Option<Routine>,
+    /// How rows are mapped to the device; by default, as [`select`](super::select()) chooses.
+    pub mapping: Mapping,
 }
 
 /// The outputs of a forward pass.
@@ -50,7 +50,8 @@ pub fn forward(client: &Client, problem: &Problem, args: Forward) -> Result<Norm
             pitch: args.x.pitch,
         });
     }
-    let blueprint = blueprint(client, problem, &args.x, args.routine, Pass::Forward)?;
+    let limits = args.mapping.limits_on(client);
+    let blueprint = blueprint(problem, &args.x, &args.mapping, Pass::Forward, &limits)?;
     let address = checked_address_type(client, args.x.span(problem).max(problem.elements()))?;
 
     let y = match args.in_place {
@@ -65,24 +66,26 @@ pub fn forward(client: &Client, problem: &Problem, args: Forward) -> Result<Norm
             y: y.clone(),
             rstd: rstd.clone(),
         };
-        launch::forward(client, problem, &blueprint, address, args, outputs);
+        // Every thread walks over all cubes.
+        let most = if limits.threads { 1 } else { limits.max_cubes };
+        let cubes = blueprint.cubes(rows).min(most as usize) as u32;
+        launch::forward(client, problem, &blueprint, cubes, address, args, outputs);
     }
     Ok(Normalised { y, rstd })
 }
 
 /// The blueprint selected for these rows, or that of the routine asked for.
 pub(super) fn blueprint(
-    client: &Client,
     problem: &Problem,
     x: &Rows,
-    routine: Option<Routine>,
+    mapping: &Mapping,
     pass: Pass,
+    limits: &DeviceLimits,
 ) -> Result<Blueprint, Error> {
-    let limits = DeviceLimits::of(client.properties());
     let class = row_class(problem.row_len(), x.elem);
-    match routine {
-        None => Ok(select(&class, pass, &limits)),
-        Some(routine) => prepare(routine, &class, pass, &limits).ok_or(Error::Routine {
+    match mapping.routine {
+        None => Ok(select(&class, pass, limits)),
+        Some(routine) => prepare(routine, &class, pass, limits).ok_or(Error::Routine {
             routine,
             row_len: class.row_len,
         }),

@@ -12,7 +12,7 @@ use super::kernels::{
     forward_resident::forward_resident, forward_streamed::forward_streamed, reduce::reduce,
 };
 use super::types::statistic_type;
-use super::{Blueprint, DeviceLimits, Reach, RowClass};
+use super::{Blueprint, Reach};
 use crate::Problem;
 
 /// A buffer of `len` elements, as an argument.
@@ -27,6 +27,7 @@ pub(super) fn forward(
     client: &Client,
     problem: &Problem,
     blueprint: &Blueprint,
+    cubes: u32,
     address: AddressType,
     args: Forward,
     outputs: Normalised,
@@ -35,9 +36,6 @@ pub(super) fn forward(
     let size = blueprint.vector_size;
     let elem = args.x.elem;
     let statistic = statistic_type(elem);
-    let limits = DeviceLimits::of(client.properties());
-    let most = if limits.threads { 1 } else { limits.max_cubes };
-    let cubes = blueprint.cubes(rows).min(most as usize) as u32;
     let (gamma, beta) = args.affine.parameters();
     let gamma_type = gamma.map_or(statistic, |gamma| gamma.elem);
     let beta_type = beta.map_or(statistic, |beta| beta.elem);
@@ -202,9 +200,8 @@ fn sum_columns(
     [dgamma, dbeta]: [Option<Handle>; 2],
 ) {
     let (rows, row_len) = (problem.rows(), problem.row_len());
-    let size = plan.blueprint.vector_size;
-    let (lanes, groups) = plan.columns;
-    let cubes = column_cubes(client, row_len / size, lanes);
+    let columns = plan.columns;
+    let size = columns.vector_size;
     let spans = (args.dy.span(problem), args.x.span(problem));
     // SAFETY: `backward` has checked that dy and x hold their spans and rstd a value a row, and has
     // made dgamma and dbeta a row long. The kernel indexes below these lengths, row length and
@@ -212,8 +209,8 @@ fn sum_columns(
     unsafe {
         columns::launch_unchecked(
             client,
-            cubes,
-            CubeDim::new_1d(lanes * groups),
+            CubeCount::Static(columns.cubes, 1, 1),
+            CubeDim::new_1d(columns.units()),
             address,
             size,
             buffer(args.dy.handle, spans.0),
@@ -225,8 +222,8 @@ fn sum_columns(
             row_len / size,
             args.dy.pitch / size,
             args.x.pitch / size,
-            lanes,
-            groups,
+            columns.lanes,
+            columns.row_groups,
             args.x.elem,
             plan.statistic,
             gamma_type,
@@ -246,13 +243,8 @@ fn sum_partials(
     [dgamma, dbeta]: [Option<Handle>; 2],
 ) {
     let partial_rows = plan.partial_rows.unwrap_or(0);
-    let class = RowClass {
-        row_len,
-        element_size: plan.statistic.size(),
-        statistic_size: plan.statistic.size(),
-    };
-    let size = class.vector_size(&DeviceLimits::of(client.properties()));
-    let (lanes, groups) = plan.columns;
+    let columns = plan.columns;
+    let size = columns.vector_size;
     let sums = |sums: Option<Handle>| sums.map(|sums| buffer(sums, partial_rows * row_len));
     let gradient = |gradient: Option<Handle>| gradient.map(|gradient| buffer(gradient, row_len));
     // SAFETY: the sums were made with `partial_rows` rows, dgamma and dbeta with one. The kernel
@@ -260,8 +252,8 @@ fn sum_partials(
     unsafe {
         reduce::launch_unchecked(
             client,
-            column_cubes(client, row_len / size, lanes),
-            CubeDim::new_1d(lanes * groups),
+            CubeCount::Static(columns.cubes, 1, 1),
+            CubeDim::new_1d(columns.units()),
             address,
             size,
             sums(gamma_sums).into(),
@@ -270,8 +262,8 @@ fn sum_partials(
             gradient(dbeta).into(),
             partial_rows,
             row_len / size,
-            lanes,
-            groups,
+            columns.lanes,
+            columns.row_groups,
             plan.statistic,
             gamma_type,
             beta_type,
@@ -281,11 +273,4 @@ fn sum_partials(
 
 fn inverse_count(problem: &Problem, statistic: ElemType) -> InputScalar {
     InputScalar::new(1.0 / problem.stat_len() as f64, statistic)
-}
-
-fn column_cubes(client: &Client, row_vectors: usize, lanes: u32) -> CubeCount {
-    let limits = DeviceLimits::of(client.properties());
-    let most = if limits.threads { 1 } else { limits.max_cubes };
-    let cubes = row_vectors.div_ceil(lanes as usize).min(most as usize);
-    CubeCount::Static(cubes as u32, 1, 1)
 }

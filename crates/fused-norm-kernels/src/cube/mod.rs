@@ -28,5 +28,5 @@ pub use buffers::{Affine, Parameter, Rows};
 pub use device::DeviceLimits;
 pub use forward::{Forward, Normalised, forward};
 pub use routines::{Pass, prepare};
-pub use select::{RowClass, select};
+pub use select::{Mapping, RowClass, select};
 pub use types::{address_type, reads_in_place, row_class, statistic_type, supports};

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use cubecl::ir::{AddressType, DeviceProperties, ElemType, TargetProperties};
 use cubecl::prelude::*;
 
-use super::backward::{Wanted, column_units};
+use super::backward::{Columns, Wanted};
 use super::kernels::{
     backward_resident::backward_resident, backward_streamed::backward_streamed, columns::columns,
     forward_resident::forward_resident, forward_streamed::forward_streamed, reduce::reduce,
@@ -187,15 +187,14 @@ impl Offline {
     }
 
     fn reduce(&self, blueprint: Blueprint, wanted: Wanted) -> Kernel {
-        let limits = DeviceLimits::of(&self.device);
-        let (lanes, groups) = column_units(&limits);
         let (statistic, gamma, beta) = self.types();
-        let class = row_class(self.row_len, statistic);
+        let limits = DeviceLimits::of(&self.device);
+        let columns = Columns::of_partial_sums(self.row_len, statistic, &limits);
         Kernel {
             name: "reduce",
             blueprint,
             definition: reduce::Reduce::new(
-                self.settings(lanes * groups),
+                self.settings(columns.units()),
                 self.device.clone(),
                 Arc::new(TargetProperties::default()),
                 optional(wanted.dgamma),
@@ -204,9 +203,9 @@ impl Offline {
                 optional(wanted.dbeta),
                 (),
                 (),
-                class.vector_size(&limits),
-                lanes,
-                groups,
+                columns.vector_size,
+                columns.lanes,
+                columns.row_groups,
                 statistic,
                 gamma,
                 beta,
@@ -216,13 +215,14 @@ impl Offline {
     }
 
     fn columns(&self, blueprint: Blueprint, wanted: Wanted) -> Kernel {
-        let (lanes, groups) = column_units(&DeviceLimits::of(&self.device));
         let (statistic, gamma, beta) = self.types();
+        let limits = DeviceLimits::of(&self.device);
+        let columns = Columns::new(self.row_len, blueprint.vector_size, statistic, &limits);
         Kernel {
             name: "columns",
             blueprint,
             definition: columns::Columns::new(
-                self.settings(lanes * groups),
+                self.settings(columns.units()),
                 self.device.clone(),
                 Arc::new(TargetProperties::default()),
                 BUFFER,
@@ -234,9 +234,9 @@ impl Offline {
                 (),
                 (),
                 (),
-                blueprint.vector_size,
-                lanes,
-                groups,
+                columns.vector_size,
+                columns.lanes,
+                columns.row_groups,
                 self.x,
                 statistic,
                 gamma,

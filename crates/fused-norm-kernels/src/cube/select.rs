@@ -1,7 +1,29 @@
 //! Which routine a class of rows takes on a device: a pure function of both.
 
+use cubecl::client::Client;
+
 use super::routines::{Pass, prepare};
 use super::{Blueprint, DeviceLimits, Routine};
+
+/// Departures from what [`select`] would choose for the device: for tests and measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mapping {
+    /// Take this routine instead of the selected one.
+    pub routine: Option<Routine>,
+    /// Stay within these limits, where they are narrower than the device's.
+    pub limits: Option<DeviceLimits>,
+}
+
+impl Mapping {
+    /// The limits of the device, or those asked for where they are narrower.
+    pub fn limits_on(&self, client: &Client) -> DeviceLimits {
+        let device = DeviceLimits::of(client.properties());
+        match &self.limits {
+            None => device,
+            Some(narrower) => device.within(narrower),
+        }
+    }
+}
 
 /// What the mapping depends on: never on the number of rows, so that a row gives the same bits alone
 /// and in any batch.
@@ -27,6 +49,14 @@ impl RowClass {
     /// Vectors of a row.
     pub fn row_vectors(&self, limits: &DeviceLimits) -> usize {
         self.row_len / self.vector_size(limits)
+    }
+
+    /// Lanes whose sums a plane operation can exchange: shuffles move 32 bits, so that sums in f64 go
+    /// through shared memory.
+    pub(super) fn plane_size(&self, limits: &DeviceLimits) -> Option<u32> {
+        limits
+            .plane_size
+            .filter(|&size| self.statistic_size == 4 && size <= limits.max_units)
     }
 }
 

@@ -104,7 +104,7 @@ fn forward(
         x: x.rows(),
         affine: types.affine(affine),
         with_rstd,
-        routine: None,
+        mapping: cube::Mapping::default(),
     };
     let normalised = expect(cube::forward(&client, &problem(&shape, settings), args));
     let rstd = normalised.rstd.map(|rstd| {
@@ -149,7 +149,7 @@ fn backward(
             dgamma: wanted.dgamma && gamma.is_some(),
             dbeta: wanted.dbeta && beta.is_some(),
         },
-        routine: None,
+        mapping: cube::Mapping::default(),
     };
     let gradients = expect(cube::backward(&client, &problem(&shape, settings), args));
     Gradients {

@@ -3,7 +3,7 @@
 
 use cubecl::prelude::*;
 
-use super::combine::sum_over_groups;
+use super::combine::total_of_groups;
 
 /// `lanes` neighbouring vectors of columns a cube, and `groups` rows at a time.
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -25,7 +25,6 @@ pub fn columns<T: Float, N: Size, S: Float, G: Float, B: Float>(
     #[define(B)] _beta_type: ElemType,
 ) {
     let zero = Vector::<S, N>::new(S::from_int(0));
-    let mut shared = Shared::<[Vector<S, N>]>::new_slice(comptime!((lanes * groups) as usize));
     let mut first = CUBE_POS_X as usize * comptime!(lanes as usize);
     while first < row_vectors {
         let column = first + (UNIT_POS % lanes) as usize;
@@ -47,14 +46,14 @@ pub fn columns<T: Float, N: Size, S: Float, G: Float, B: Float>(
         }
         #[comptime]
         if let ComptimeOption::Some(dgamma) = dgamma.as_mut() {
-            let total = sum_over_groups::<S, N>(gamma_sum, &mut shared, lanes, groups);
+            let total = total_of_groups::<S, N>(gamma_sum, lanes, groups);
             if UNIT_POS < lanes && column < row_vectors {
                 dgamma[column] = Vector::cast_from(total);
             }
         }
         #[comptime]
         if let ComptimeOption::Some(dbeta) = dbeta.as_mut() {
-            let total = sum_over_groups::<S, N>(beta_sum, &mut shared, lanes, groups);
+            let total = total_of_groups::<S, N>(beta_sum, lanes, groups);
             if UNIT_POS < lanes && column < row_vectors {
                 dbeta[column] = Vector::cast_from(total);
             }

@@ -23,3 +23,18 @@ pub(super) fn sum_over_groups<S: Float, N: Size>(
     sync_cube();
     total
 }
+
+/// `sum_over_groups` through shared memory of its own; none where there is one group.
+#[cube]
+pub(super) fn total_of_groups<S: Float, N: Size>(
+    value: Vector<S, N>,
+    #[comptime] lanes: u32,
+    #[comptime] groups: u32,
+) -> Vector<S, N> {
+    if comptime!(groups > 1) {
+        let mut shared = Shared::<[Vector<S, N>]>::new_slice(comptime!((lanes * groups) as usize));
+        sum_over_groups::<S, N>(value, &mut shared, lanes, groups)
+    } else {
+        value
+    }
+}

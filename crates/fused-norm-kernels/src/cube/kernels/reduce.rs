@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::combine::sum_over_groups;
+use super::combine::total_of_groups;
 
 /// `lanes` neighbouring vectors of columns a cube, and `groups` partial rows at a time.
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -68,14 +68,11 @@ fn total<N: Size, S: Float, P: Float>(
             row += comptime!(groups as usize);
         }
     }
-    if comptime!(groups > 1) {
-        let mut shared = Shared::<[Vector<S, N>]>::new_slice(comptime!((lanes * groups) as usize));
-        sum = sum_over_groups::<S, N>(sum, &mut shared, lanes, groups);
-    }
+    let total = total_of_groups::<S, N>(sum, lanes, groups);
     #[comptime]
     if let ComptimeOption::Some(gradient) = gradient.as_mut() {
         if UNIT_POS < lanes && column < row_vectors {
-            gradient[column] = Vector::cast_from(sum);
+            gradient[column] = Vector::cast_from(total);
         }
     }
 }

@@ -7,10 +7,7 @@ const UNITS: u32 = 512;
 
 /// A row a cube, walked over twice.
 pub(super) fn prepare(class: &RowClass, limits: &DeviceLimits) -> Option<Blueprint> {
-    let segment = limits
-        .plane_size
-        .filter(|&size| class.statistic_size == 4 && size <= limits.max_units)
-        .unwrap_or(1);
+    let segment = class.plane_size(limits).unwrap_or(1);
     let most = UNITS.min(limits.max_units);
     let needed = class.row_vectors(limits).min(most as usize) as u32;
     let lanes = needed

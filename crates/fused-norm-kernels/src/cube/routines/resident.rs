@@ -59,7 +59,7 @@ fn units(pass: Pass, limits: &DeviceLimits) -> u32 {
 
 /// Several rows a cube, each on a plane or on part of one.
 pub(super) fn plane(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Option<Blueprint> {
-    let plane = plane_size(class, limits)?;
+    let plane = class.plane_size(limits)?;
     let vectors = class.row_vectors(limits);
     let fewest = LINE_LANES.min(vectors.next_power_of_two() as u32);
     // Longer rows go to several planes: a backward plane keeps what it holds, and a forward plane
@@ -91,7 +91,7 @@ pub(super) fn plane(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Opti
 
 /// A row on several planes; without plane operations, on any number of units.
 pub(super) fn cube(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Option<Blueprint> {
-    let segment = plane_size(class, limits).unwrap_or(1);
+    let segment = class.plane_size(limits).unwrap_or(1);
     let vectors = class.row_vectors(limits);
     budgets(pass).iter().find_map(|budget| {
         let lanes = vectors.div_ceil(most_vectors(class, limits, budget));
@@ -116,13 +116,6 @@ pub(super) fn cube(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Optio
         );
         Some(blueprint).filter(|blueprint| fits(blueprint, class, pass, limits))
     })
-}
-
-/// Shuffles move 32 bits: sums in f64 go through shared memory.
-fn plane_size(class: &RowClass, limits: &DeviceLimits) -> Option<u32> {
-    limits
-        .plane_size
-        .filter(|&size| class.statistic_size == 4 && size <= limits.max_units)
 }
 
 /// Vectors that a lane may hold. Short vectors cost an instruction each: not more than 16.
