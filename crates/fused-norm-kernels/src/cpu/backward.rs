@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::affine::check_length;
-use super::row::{Copied, Discard, InPlace, Ones, accumulate, correlate, input_gradient};
-use super::{Element, Rows, Statistic, split};
+use super::row::{Copied, Discard, InPlace, Ones, accumulate, correlate, fence, input_gradient};
+use super::split::{self, streams};
+use super::{Element, Rows, Statistic};
 use crate::{Error, Problem};
 
 /// Which gradients are computed. No work is done for the others.
@@ -212,6 +213,7 @@ fn gradient_rows<T: Element>(
         rows,
         mut source,
     } = task;
+    let stream = streams::<T>(problem);
     let mut sums = Sums::zeros(row_len, wanted);
     let (dgamma, dbeta) = (&mut sums.dgamma[..], &mut sums.dbeta[..]);
     for index in 0..rows {
@@ -244,6 +246,7 @@ fn gradient_rows<T: Element>(
                 let row = Copied {
                     from: dy.row(row, row_len),
                     to: &mut dx[range],
+                    stream,
                 };
                 match gamma {
                     Some(gamma) => input_gradient(row, x, rstd, gamma, mean, k),
@@ -258,6 +261,9 @@ fn gradient_rows<T: Element>(
                 }
             }
         }
+    }
+    if stream {
+        fence();
     }
     sums
 }

@@ -3,7 +3,7 @@ use core::ops::{Add, AddAssign, Mul, Sub};
 
 use half::{bf16, f16};
 
-use super::convert;
+use super::{convert, f16c};
 
 mod sealed {
     pub trait Sealed {}
@@ -23,6 +23,29 @@ pub trait Element: Copy + Default + Debug + Send + Sync + sealed::Sealed + 'stat
 
     /// The nearest value of the type of storage, ties to even.
     fn narrow(value: Self::Statistic) -> Self;
+
+    /// [`widen`](Self::widen) of every value.
+    // A loop: `map` of an array would be compiled for the baseline instruction set.
+    #[inline(always)]
+    fn widen_all<const N: usize>(values: [Self; N]) -> [Self::Statistic; N] {
+        let mut wide = [Self::Statistic::default(); N];
+        for lane in 0..N {
+            wide[lane] = values[lane].widen();
+        }
+        wide
+    }
+
+    /// Makes every value `change(lane, value)`, computed in the type of computation and rounded once.
+    // One loop: apart from what computes the values, LLVM 21 narrows bf16 one by one.
+    #[inline(always)]
+    fn change_all<const N: usize>(
+        values: &mut [Self; N],
+        change: impl Fn(usize, Self::Statistic) -> Self::Statistic,
+    ) {
+        for lane in 0..N {
+            values[lane] = Self::narrow(change(lane, values[lane].widen()));
+        }
+    }
 
     /// The same value in f64; exact.
     fn to_f64(self) -> f64 {
@@ -111,6 +134,20 @@ impl Element for f16 {
     #[inline(always)]
     fn narrow(value: f32) -> f16 {
         convert::f32_to_f16(value)
+    }
+
+    #[inline(always)]
+    fn widen_all<const N: usize>(values: [f16; N]) -> [f32; N] {
+        f16c::widen(values)
+    }
+
+    #[inline(always)]
+    fn change_all<const N: usize>(values: &mut [f16; N], change: impl Fn(usize, f32) -> f32) {
+        let mut wide = f16c::widen(*values);
+        for lane in 0..N {
+            wide[lane] = change(lane, wide[lane]);
+        }
+        *values = f16c::narrow(wide);
     }
 
     #[inline(always)]

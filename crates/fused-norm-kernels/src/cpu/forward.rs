@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::affine::check_length;
-use super::row::{Copied, InPlace, normalise, rstd};
-use super::{Affine, Element, Rows, split};
+use super::row::{Copied, InPlace, fence, normalise, rstd};
+use super::split::{self, streams};
+use super::{Affine, Element, Rows};
 use crate::{Error, Problem};
 
 /// `y`, dense.
@@ -122,13 +123,22 @@ fn normalise_rows<T: Element>(
     task: Task<'_, T>,
 ) {
     let row_len = problem.row_len();
+    let stream = streams::<T>(problem);
     for (index, y) in task.y.chunks_exact_mut(row_len).enumerate() {
         let x = x.row(task.first_row + index, row_len);
         let rstd = rstd(&x[..problem.stat_len()], problem.epsilon());
-        normalise(Copied { from: x, to: y }, row_len, rstd, affine);
+        let row = Copied {
+            from: x,
+            to: y,
+            stream,
+        };
+        normalise(row, row_len, rstd, affine);
         if let Some(slot) = task.rstd.get_mut(index) {
             *slot = rstd;
         }
+    }
+    if stream {
+        fence();
     }
 }
 

@@ -20,6 +20,7 @@ mod affine;
 mod backward;
 mod convert;
 mod element;
+mod f16c;
 mod forward;
 mod row;
 mod rows;

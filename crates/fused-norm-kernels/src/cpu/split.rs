@@ -4,13 +4,14 @@ use alloc::vec::Vec;
 
 use macerator::AutoArch;
 
+use super::row::STREAM_BYTES;
 #[cfg(feature = "std")]
 use super::threads;
 use crate::Problem;
 
 /// Elements below which one thread does it all. Not tuned: on two cores, 64 Ki elements of f32 took
 /// 14 µs forward on one thread and 17 µs on two, and 2 Mi elements 0.85 ms and 0.45 ms.
-const PARALLEL_ELEMENTS: usize = 32 * 1024;
+const PARALLEL_ELEMENTS: usize = 128 * 1024;
 
 /// Elements of a task at least: enough to forget what handing it to a thread costs.
 const TASK_ELEMENTS: usize = 32 * 1024;
@@ -46,6 +47,11 @@ pub(super) fn backward_rows(problem: &Problem) -> usize {
     let fine = (problem.elements() / TASK_ELEMENTS).min(BACKWARD_FINE_TASKS);
     let coarse = (problem.elements() / BACKWARD_TASK_ELEMENTS).min(BACKWARD_TASKS);
     problem.rows().div_ceil(fine.max(coarse).max(1)).max(1)
+}
+
+/// Whether a new activation is too large for the caches, so that it is written past them.
+pub(super) fn streams<T>(problem: &Problem) -> bool {
+    problem.elements() * size_of::<T>() >= STREAM_BYTES
 }
 
 /// Runs every task, on several threads if the problem is worth it, each compiled for the best

@@ -1,6 +1,7 @@
 //! The gradients of one row; the formulas are derived in the repository's `docs/math.md`.
 
 use super::block::{Accumulator, BLOCK, Parameter, Transform, for_each_block, load_wide};
+use super::cache::prefetch;
 use super::statistic::sum_blocks;
 use crate::cpu::Element;
 
@@ -17,6 +18,8 @@ pub(in crate::cpu) fn correlate<T: Element>(
         x.len(),
         #[inline(always)]
         |start, width| {
+            prefetch(dy, start);
+            prefetch(x, start);
             let mut terms = load_wide(dy, start, width);
             let x = load_wide(x, start, width);
             for lane in 0..BLOCK {
@@ -62,10 +65,14 @@ pub(in crate::cpu) fn input_gradient<T: Element>(
             let mut block = row.load(start, width);
             let x = load_wide(x, start, width);
             let gamma = gamma.block(start, width);
-            for lane in 0..BLOCK {
-                let a = block[lane].widen() * gamma[lane];
-                block[lane] = T::narrow(rstd * (a - x[lane] * rstd * mean));
-            }
+            T::change_all(
+                &mut block,
+                #[inline(always)]
+                |lane, dy| {
+                    let a = dy * gamma[lane];
+                    rstd * (a - x[lane] * rstd * mean)
+                },
+            );
             row.store(start, width, block);
         },
     );
@@ -75,9 +82,11 @@ pub(in crate::cpu) fn input_gradient<T: Element>(
         |start, width| {
             let mut block = row.load(start, width);
             let gamma = gamma.block(start, width);
-            for lane in 0..BLOCK {
-                block[lane] = T::narrow(rstd * (block[lane].widen() * gamma[lane]));
-            }
+            T::change_all(
+                &mut block,
+                #[inline(always)]
+                |lane, dy| rstd * (dy * gamma[lane]),
+            );
             row.store(start, width, block);
         },
     );

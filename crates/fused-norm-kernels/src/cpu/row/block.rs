@@ -3,6 +3,7 @@
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
+use super::cache;
 use crate::cpu::{Element, Statistic};
 
 /// Elements of a block: two vectors of 512 bits or four of 256 in f32, enough independent sums to
@@ -43,12 +44,7 @@ pub(super) fn load_wide<T: Element>(
     start: usize,
     width: usize,
 ) -> [T::Statistic; BLOCK] {
-    let block = load(row, start, width);
-    let mut wide = [T::Statistic::default(); BLOCK];
-    for lane in 0..BLOCK {
-        wide[lane] = block[lane].widen();
-    }
-    wide
+    T::widen_all(load(row, start, width))
 }
 
 /// A row that becomes another one.
@@ -63,12 +59,14 @@ pub(in crate::cpu) trait Transform<T> {
 pub(in crate::cpu) struct Copied<'a, T> {
     pub from: &'a [T],
     pub to: &'a mut [MaybeUninit<T>],
+    /// Write past the caches; a [`fence`](super::fence) has to follow.
+    pub stream: bool,
 }
 
 /// Overwrites what it has read.
 pub(in crate::cpu) struct InPlace<'a, T>(pub &'a mut [T]);
 
-impl<T: Copy + Default> Transform<T> for Copied<'_, T> {
+impl<T: Element> Transform<T> for Copied<'_, T> {
     #[inline(always)]
     fn load(&self, start: usize, width: usize) -> [T; BLOCK] {
         load(self.from, start, width)
@@ -76,7 +74,12 @@ impl<T: Copy + Default> Transform<T> for Copied<'_, T> {
 
     #[inline(always)]
     fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]) {
-        self.to[start..start + width].write_copy_of_slice(&block[..width]);
+        let to = &mut self.to[start..start + width];
+        if self.stream {
+            cache::store(to, &block[..width]);
+        } else {
+            to.write_copy_of_slice(&block[..width]);
+        }
     }
 }
 

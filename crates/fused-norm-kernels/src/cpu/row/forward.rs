@@ -1,6 +1,6 @@
 //! `y = x·rstd·gamma + beta`.
 
-use super::block::{BLOCK, Ones, Parameter, Transform, for_each_block};
+use super::block::{Ones, Parameter, Transform, for_each_block};
 use crate::cpu::{Affine, Element};
 
 /// Turns a row of x into its row of y.
@@ -31,9 +31,11 @@ fn scale<T: Element>(
         |start, width| {
             let mut block = row.load(start, width);
             let gamma = gamma.block(start, width);
-            for lane in 0..BLOCK {
-                block[lane] = T::narrow(block[lane].widen() * rstd * gamma[lane]);
-            }
+            T::change_all(
+                &mut block,
+                #[inline(always)]
+                |lane, x| x * rstd * gamma[lane],
+            );
             row.store(start, width, block);
         },
     );
@@ -54,9 +56,11 @@ fn scale_shift<T: Element>(
             let mut block = row.load(start, width);
             let gamma = gamma.block(start, width);
             let beta = beta.block(start, width);
-            for lane in 0..BLOCK {
-                block[lane] = T::narrow(block[lane].widen() * rstd * gamma[lane] + beta[lane]);
-            }
+            T::change_all(
+                &mut block,
+                #[inline(always)]
+                |lane, x| x * rstd * gamma[lane] + beta[lane],
+            );
             row.store(start, width, block);
         },
     );

@@ -3,10 +3,12 @@
 
 mod backward;
 mod block;
+mod cache;
 mod forward;
 mod statistic;
 
 pub(super) use backward::{accumulate, correlate, input_gradient};
 pub(super) use block::{Copied, Discard, InPlace, Ones};
+pub(super) use cache::{STREAM_BYTES, fence};
 pub(super) use forward::normalise;
 pub(super) use statistic::rstd;

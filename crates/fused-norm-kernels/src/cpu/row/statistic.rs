@@ -1,6 +1,7 @@
 //! The statistic of a row, and sums along it.
 
 use super::block::{BLOCK, for_each_block, load, load_wide};
+use super::cache::prefetch;
 use crate::cpu::{Element, Statistic};
 
 /// Blocks whose lanes are summed in the statistic's type before they go into an f64: each lane adds
@@ -14,6 +15,7 @@ pub(in crate::cpu) fn rstd<T: Element>(features: &[T], epsilon: f64) -> T::Stati
         features.len(),
         #[inline(always)]
         |start, width| {
+            prefetch(features, start);
             let mut squares = load_wide(features, start, width);
             for square in &mut squares {
                 *square = *square * *square;

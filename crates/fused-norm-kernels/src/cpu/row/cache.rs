@@ -1,0 +1,98 @@
+//! What the caches are told: which lines are needed soon, and which never again.
+//!
+//! A processor's own prefetching ends with every page of 4 KiB, which is at the latest with every row
+//! of 1024 in f32. A store to a line that no cache holds reads the line first: an output too large for
+//! the caches pays that for all of its bytes, and pushes out what is still needed; a store past the
+//! caches does neither. What both are worth is measured in the repository's `docs/performance.md`.
+
+use core::mem::MaybeUninit;
+
+use super::block::BLOCK;
+use crate::cpu::Element;
+
+/// How far ahead of a row's block the memory is asked for, in bytes.
+const PREFETCH_BYTES: usize = 2048;
+
+/// Bytes of an output from which its stores go past the caches.
+pub(in crate::cpu) const STREAM_BYTES: usize = 32 << 20;
+
+/// Asks for what lies [`PREFETCH_BYTES`] behind the block at `start`, in this row or a later one.
+#[inline(always)]
+pub(super) fn prefetch<T>(row: &[T], start: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        const LINE: usize = 64;
+        let block = row.as_ptr().wrapping_add(start).cast::<i8>();
+        for line in 0..(BLOCK * size_of::<T>()).div_ceil(LINE) {
+            let ahead = block.wrapping_add(PREFETCH_BYTES + line * LINE);
+            // SAFETY: a prefetch is a hint, which may be given for any address: it reads nothing and
+            // cannot fault. x86-64 has SSE, whose instruction it is.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (row, start);
+}
+
+/// Stores `block` into `to`, of the same length.
+#[inline(always)]
+pub(super) fn store<T: Element>(to: &mut [MaybeUninit<T>], block: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+
+        let target = to.as_mut_ptr().cast::<__m128i>();
+        let bytes = size_of_val(block);
+        if to.len() == block.len() && target.is_aligned() && bytes.is_multiple_of(16) {
+            let source = block.as_ptr().cast::<__m128i>();
+            for index in 0..bytes / 16 {
+                // SAFETY: both slices have `bytes` bytes, of which these 16 are the `index`th, and
+                // a multiple of 16 behind an aligned pointer is aligned. Elements are plain numbers,
+                // so any bytes may be copied as such. x86-64 has SSE2. Whoever streams calls `fence`
+                // before anybody else reads.
+                unsafe { _mm_stream_si128(target.add(index), _mm_loadu_si128(source.add(index))) };
+            }
+            return;
+        }
+    }
+    to.write_copy_of_slice(block);
+}
+
+/// Makes this thread's stores visible before whatever it does next.
+#[inline(always)]
+pub(in crate::cpu) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: x86-64 has SSE2, which is all that the instruction needs.
+    unsafe {
+        core::arch::x86_64::_mm_sfence();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_stream_stores_what_a_copy_does_wherever_it_starts() {
+        let block: Vec<f32> = (0..32).map(|i| i as f32).collect();
+        for offset in 0..8 {
+            for width in [0, 1, 4, 7, 31, 32] {
+                let mut memory = alloc::vec![f32::NAN; 64];
+                let target = &mut memory[offset..offset + width];
+                // SAFETY: a slice of numbers may be seen as one of numbers that may be missing; only
+                // numbers are written to it.
+                let target = unsafe {
+                    core::slice::from_raw_parts_mut(target.as_mut_ptr().cast(), target.len())
+                };
+                store(target, &block[..width]);
+                fence();
+                assert_eq!(memory[offset..offset + width], block[..width]);
+                assert!(memory[offset + width..].iter().all(|value| value.is_nan()));
+                assert!(memory[..offset].iter().all(|value| value.is_nan()));
+            }
+        }
+    }
+}
