@@ -18,6 +18,9 @@ const LARGE: usize = 30_000;
 /// a kernel to compile, ours and those of the operations around it. `NORM_THOROUGH=1` lifts it.
 const LARGE_ON_CUBE: usize = 200;
 
+/// The same in [`Mode::Decomposed`], all of whose kernels are Burn's.
+const LARGE_DECOMPOSED_ON_CUBE: usize = 64;
+
 /// How the operation is reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
@@ -104,9 +107,14 @@ impl OnDevice {
             return Some("Burn's NdArray multiplies and reshapes tensors of up to six axes");
         }
         let thorough = std::env::var_os("NORM_THOROUGH").is_some();
-        let compiled = self.mode != Mode::Contract && !self.is_native() && !thorough;
-        let too_large = (compiled && case.elements() > LARGE_ON_CUBE)
-            || (case.elements() > LARGE && !self.mode.runs_large());
+        let most = match self.mode {
+            _ if self.is_native() || thorough => usize::MAX,
+            Mode::Contract => usize::MAX,
+            Mode::Decomposed => LARGE_DECOMPOSED_ON_CUBE,
+            Mode::Autodiff | Mode::Checkpointed => LARGE_ON_CUBE,
+        };
+        let too_large =
+            case.elements() > most || (case.elements() > LARGE && !self.mode.runs_large());
         too_large.then_some("long rows differ from short ones in the kernels, not in this mode")
     }
 

@@ -12,14 +12,23 @@ use burn::tensor::{FloatDType, Shape, Slice};
 use super::{Affine, Gradient, Gradients, Settings, Wanted};
 
 /// `y` of x's shape and type; rstd, `[.., 1]`, in f64 where x is f64 and in f32 elsewhere.
+///
+/// Without elements there is no work, which not every backend can do: CubeCL's CPU runtime fails on
+/// an elementwise operation or a sum over nothing.
 pub fn rms_norm<B: Backend>(
     x: FloatTensor<B>,
     affine: Affine<B>,
     settings: Settings,
 ) -> (FloatTensor<B>, FloatTensor<B>) {
     let shape = x.shape();
+    let mut rstd_shape = shape.clone();
+    rstd_shape[shape.num_dims() - 1] = 1;
     let output = float_dtype::<B>(&x);
     let statistic = statistic(output);
+    if shape.num_elements() == 0 {
+        let rstd = B::float_empty(rstd_shape, &x.device(), statistic);
+        return (x, rstd);
+    }
     let x = B::float_cast(as_rows::<B>(x), statistic);
 
     let head = columns::<B>(x.clone(), 0, settings.stat_len);
@@ -39,8 +48,6 @@ pub fn rms_norm<B: Backend>(
             as_row::<B>(beta, statistic),
         ),
     };
-    let mut rstd_shape = shape.clone();
-    rstd_shape[shape.num_dims() - 1] = 1;
     (
         B::float_reshape(B::float_cast(y, output), shape),
         B::float_reshape(rstd, rstd_shape),
@@ -59,10 +66,13 @@ pub fn rms_norm_backward<B: Backend>(
     let shape = x.shape();
     let output = float_dtype::<B>(&x);
     let statistic = statistic(output);
+    let (gamma, beta) = affine.parameters();
+    if shape.num_elements() == 0 {
+        return without_rows::<B>(dy, gamma, beta, wanted);
+    }
     let dy = B::float_cast(as_rows::<B>(dy), statistic);
     let rstd = as_rows::<B>(rstd);
     let normed = B::float_mul(B::float_cast(as_rows::<B>(x), statistic), rstd.clone());
-    let (gamma, beta) = affine.parameters();
 
     let dgamma = match gamma {
         Some(gamma) if wanted.dgamma => {
@@ -88,6 +98,31 @@ pub fn rms_norm_backward<B: Backend>(
         Gradient::Skipped
     };
     Gradients { dx, dgamma, dbeta }
+}
+
+/// The gradients where there are no rows: dx has no elements, dgamma and dbeta are zeros.
+fn without_rows<B: Backend>(
+    dy: FloatTensor<B>,
+    gamma: Option<&FloatTensor<B>>,
+    beta: Option<&FloatTensor<B>>,
+    wanted: Wanted,
+) -> Gradients<B> {
+    let zeros = |parameter: Option<&FloatTensor<B>>, wanted: bool| match parameter {
+        Some(parameter) if wanted => Gradient::Computed(B::float_zeros(
+            parameter.shape(),
+            &parameter.device(),
+            float_dtype::<B>(parameter),
+        )),
+        _ => Gradient::Skipped,
+    };
+    Gradients {
+        dgamma: zeros(gamma, wanted.dgamma),
+        dbeta: zeros(beta, wanted.dbeta),
+        dx: match wanted.dx {
+            true => Gradient::Computed(dy),
+            false => Gradient::Skipped,
+        },
+    }
 }
 
 /// `rstd·(a_j − [j < k]·x̂_j·(Σ_i a_i·x̂_i)/k)`, the sum over all columns.
@@ -133,11 +168,7 @@ fn as_row<B: Backend>(parameter: FloatTensor<B>, statistic: FloatDType) -> Float
 
 /// The sum of all rows, `[row_len]`.
 fn sum_rows<B: Backend>(terms: FloatTensor<B>, dtype: FloatDType) -> FloatTensor<B> {
-    let [rows, row_len] = terms.shape().dims();
-    let shape = Shape::from(vec![row_len]);
-    if rows == 0 {
-        return B::float_zeros(shape, &terms.device(), dtype);
-    }
+    let shape = Shape::from(vec![terms.shape()[COLUMNS]]);
     let sum = B::float_reshape(B::float_sum_dim(terms, ROWS), shape);
     B::float_cast(sum, dtype)
 }
