@@ -5,7 +5,7 @@
 
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind as CubeKind};
-use fused_norm_benches::cases::{EPSILON, values, verify_row};
+use fused_norm_benches::cases::{EPSILON, strict, values, verify_row};
 use fused_norm_benches::contest::{Contender, Score, contest};
 use fused_norm_benches::record::{Results, Work};
 use fused_norm_kernels::Problem;
@@ -106,7 +106,12 @@ impl Inputs {
             .take(row_len)
             .map(|bytes| f32::from_ne_bytes(bytes.try_into().expect("four bytes")))
             .collect();
-        verify_row(&wide(&x[..row_len]), &wide(&y), row_len, FloatKind::F32);
+        verify_row(
+            &wide(&x[..row_len]),
+            &wide(&y),
+            row_len,
+            strict(FloatKind::F32),
+        );
         let backward = Backward {
             dy: activation(&dy),
             x: args.x.clone(),

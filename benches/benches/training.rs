@@ -6,7 +6,7 @@
 use burn::nn;
 use burn::tensor::{Device, Tensor};
 use burn_fused_norm::RmsNormConfig;
-use fused_norm_benches::cases::{EPSILON, FEW, copied, input, shapes, values, verify};
+use fused_norm_benches::cases::{EPSILON, FEW, copied, input, shapes, strict, values, verify};
 use fused_norm_benches::contest::{Contender, Score, contest};
 use fused_norm_benches::devices::{devices, finished, is_native};
 use fused_norm_benches::record::{COPY, Results, Work};
@@ -77,7 +77,7 @@ fn training(device: &Device, shape: [usize; 2], native: bool) -> Vec<Score> {
         &x.clone().inner(),
         &ours.forward(x.clone()).inner(),
         row_len,
-        FloatKind::F32,
+        strict(FloatKind::F32),
     );
     same_gradients(
         gradients(ours.forward(x.clone()), &gamma),
