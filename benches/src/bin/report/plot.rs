@@ -116,10 +116,10 @@ impl Figure {
         let mut chart = ChartBuilder::on(&area);
         chart.margin(16).x_label_area_size(44).y_label_area_size(64);
         if self.log_y {
-            let y = (0.7 * y.0..1.4 * y.1).log_scale();
+            let y = (0.7 * y.0..3.0 * y.1).log_scale();
             self.fill(chart.build_cartesian_2d((x.0..x.1).log_scale(), y)?)?;
         } else {
-            self.fill(chart.build_cartesian_2d((x.0..x.1).log_scale(), 0.0..1.1 * y.1)?)?;
+            self.fill(chart.build_cartesian_2d((x.0..x.1).log_scale(), 0.0..1.4 * y.1)?)?;
         }
         area.present()?;
         Ok(())
