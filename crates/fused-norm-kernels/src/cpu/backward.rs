@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::affine::check_length;
-use super::row::{Copied, Discard, InPlace, Ones, accumulate, correlate, fence, input_gradient};
+use super::row::{
+    Copied, Discard, InPlace, Ones, Streamed, accumulate, correlate, fence, input_gradient,
+};
 use super::split::{self, streams};
 use super::{Element, Rows, Statistic};
 use crate::{Error, Problem};
@@ -246,11 +248,12 @@ fn gradient_rows<T: Element>(
                 let row = Copied {
                     from: dy.row(row, row_len),
                     to: &mut dx[range],
-                    stream,
                 };
-                match gamma {
-                    Some(gamma) => input_gradient(row, x, rstd, gamma, mean, k),
-                    None => input_gradient(row, x, rstd, Ones, mean, k),
+                match (gamma, stream) {
+                    (Some(gamma), true) => input_gradient(Streamed(row), x, rstd, gamma, mean, k),
+                    (Some(gamma), false) => input_gradient(row, x, rstd, gamma, mean, k),
+                    (None, true) => input_gradient(Streamed(row), x, rstd, Ones, mean, k),
+                    (None, false) => input_gradient(row, x, rstd, Ones, mean, k),
                 }
             }
             (Source::InPlace(dy), gamma) => {

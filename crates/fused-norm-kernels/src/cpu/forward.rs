@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::affine::check_length;
-use super::row::{Copied, InPlace, fence, normalise, rstd};
+use super::row::{Copied, InPlace, Streamed, fence, normalise, rstd};
 use super::split::{self, streams};
 use super::{Affine, Element, Rows};
 use crate::{Error, Problem};
@@ -127,12 +127,11 @@ fn normalise_rows<T: Element>(
     for (index, y) in task.y.chunks_exact_mut(row_len).enumerate() {
         let x = x.row(task.first_row + index, row_len);
         let rstd = rstd(&x[..problem.stat_len()], problem.epsilon());
-        let row = Copied {
-            from: x,
-            to: y,
-            stream,
-        };
-        normalise(row, row_len, rstd, affine);
+        let row = Copied { from: x, to: y };
+        match stream {
+            true => normalise(Streamed(row), row_len, rstd, affine),
+            false => normalise(row, row_len, rstd, affine),
+        }
         if let Some(slot) = task.rstd.get_mut(index) {
             *slot = rstd;
         }

@@ -59,9 +59,10 @@ pub(in crate::cpu) trait Transform<T> {
 pub(in crate::cpu) struct Copied<'a, T> {
     pub from: &'a [T],
     pub to: &'a mut [MaybeUninit<T>],
-    /// Write past the caches; a [`fence`](super::fence) has to follow.
-    pub stream: bool,
 }
+
+/// The same, past the caches; a [`fence`](super::fence) has to follow.
+pub(in crate::cpu) struct Streamed<'a, T>(pub Copied<'a, T>);
 
 /// Overwrites what it has read.
 pub(in crate::cpu) struct InPlace<'a, T>(pub &'a mut [T]);
@@ -74,12 +75,19 @@ impl<T: Element> Transform<T> for Copied<'_, T> {
 
     #[inline(always)]
     fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]) {
-        let to = &mut self.to[start..start + width];
-        if self.stream {
-            cache::store(to, &block[..width]);
-        } else {
-            to.write_copy_of_slice(&block[..width]);
-        }
+        self.to[start..start + width].write_copy_of_slice(&block[..width]);
+    }
+}
+
+impl<T: Element> Transform<T> for Streamed<'_, T> {
+    #[inline(always)]
+    fn load(&self, start: usize, width: usize) -> [T; BLOCK] {
+        self.0.load(start, width)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]) {
+        cache::store(&mut self.0.to[start..start + width], &block[..width]);
     }
 }
 

@@ -8,7 +8,7 @@ mod forward;
 mod statistic;
 
 pub(super) use backward::{accumulate, correlate, input_gradient};
-pub(super) use block::{Copied, Discard, InPlace, Ones};
+pub(super) use block::{Copied, Discard, InPlace, Ones, Streamed};
 pub(super) use cache::{STREAM_BYTES, fence};
 pub(super) use forward::normalise;
 pub(super) use statistic::rstd;
