@@ -29,8 +29,11 @@ pub struct Figure {
     x_label: &'static str,
     y_label: &'static str,
     log_y: bool,
-    curves: Vec<(&'static str, RGBColor, Vec<(f64, f64)>)>,
+    curves: Vec<Curve>,
 }
+
+/// A contender, its colour, and its points.
+type Curve = (&'static str, RGBColor, Vec<(f64, f64)>);
 
 /// What can be drawn of a pass, on Flex in f32.
 pub fn figures(records: &[Record], pass: &str) -> Vec<Figure> {
@@ -49,7 +52,7 @@ pub fn figures(records: &[Record], pass: &str) -> Vec<Figure> {
                     .filter_map(|record| point(record));
                 (name, colour, points.collect())
             })
-            .collect()
+            .collect::<Vec<Curve>>()
     };
     // A pass moves more than a copy does: the copy is drawn as if it moved as much.
     let scale = |record: &Record| match (record.contender == COPY, pass) {

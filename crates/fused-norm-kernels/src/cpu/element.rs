@@ -42,8 +42,8 @@ pub trait Element: Copy + Default + Debug + Send + Sync + sealed::Sealed + 'stat
         values: &mut [Self; N],
         change: impl Fn(usize, Self::Statistic) -> Self::Statistic,
     ) {
-        for lane in 0..N {
-            values[lane] = Self::narrow(change(lane, values[lane].widen()));
+        for (lane, value) in values.iter_mut().enumerate() {
+            *value = Self::narrow(change(lane, value.widen()));
         }
     }
 
@@ -144,8 +144,8 @@ impl Element for f16 {
     #[inline(always)]
     fn change_all<const N: usize>(values: &mut [f16; N], change: impl Fn(usize, f32) -> f32) {
         let mut wide = f16c::widen(*values);
-        for lane in 0..N {
-            wide[lane] = change(lane, wide[lane]);
+        for (lane, value) in wide.iter_mut().enumerate() {
+            *value = change(lane, *value);
         }
         *values = f16c::narrow(wide);
     }

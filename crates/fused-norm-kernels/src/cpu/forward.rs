@@ -126,7 +126,7 @@ fn normalise_rows<T: Element>(
     let stream = streams::<T>(problem);
     for (index, y) in task.y.chunks_exact_mut(row_len).enumerate() {
         let x = x.row(task.first_row + index, row_len);
-        let rstd = rstd(&x[..problem.stat_len()], problem.epsilon());
+        let rstd = rstd(x, problem.stat_len(), problem.epsilon());
         let row = Copied { from: x, to: y };
         match stream {
             true => normalise(Streamed(row), row_len, rstd, affine),
@@ -144,7 +144,7 @@ fn normalise_rows<T: Element>(
 #[inline(always)]
 fn overwrite_rows<T: Element>(problem: &Problem, rows: &mut [T], affine: Affine<'_, T::Statistic>) {
     for row in rows.chunks_exact_mut(problem.row_len()) {
-        let rstd = rstd(&row[..problem.stat_len()], problem.epsilon());
+        let rstd = rstd(row, problem.stat_len(), problem.epsilon());
         normalise(InPlace(row), problem.row_len(), rstd, affine);
     }
 }
