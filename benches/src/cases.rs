@@ -1,7 +1,5 @@
 //! What the contenders work on, and whether they do it right.
 
-use std::mem::MaybeUninit;
-
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use fused_norm_testkit::{FloatKind, oracle, patterns};
 
@@ -117,13 +115,12 @@ pub fn verify_row(x: &[f64], y: &[f64], stat_len: usize, relative: f64) {
     }
 }
 
-/// New memory, and the time to fill it with `values` by all threads that a tensor of this size is
-/// given: what a forward pass cannot be faster than.
-pub fn copied<T: Copy + Send + Sync>(values: &[T]) -> Box<[MaybeUninit<T>]> {
+/// The values in new memory, written by as many threads as our kernels take for so many: what a
+/// forward pass cannot be faster than.
+pub fn copied<T: Copy + Send + Sync>(values: &[T]) -> Box<[T]> {
     let mut copy = Box::new_uninit_slice(values.len());
-    // As our kernels, and Burn's: a few microseconds are not worth waking a thread.
-    let threads = match size_of_val(values) {
-        0..=131_071 => 1,
+    let threads = match values.len() {
+        ..ONE_THREAD => 1,
         _ => rayon::current_num_threads(),
     };
     let share = values.len().div_ceil(threads).max(1);
@@ -139,8 +136,13 @@ pub fn copied<T: Copy + Send + Sync>(values: &[T]) -> Box<[MaybeUninit<T>]> {
             to.write_copy_of_slice(from);
         }
     });
-    copy
+    // SAFETY: the chunks of both slices, of one length and cut alike, cover all of it, and the scope
+    // has ended: every element has been written.
+    unsafe { copy.assume_init() }
 }
+
+/// Elements below which our kernels work on one thread.
+const ONE_THREAD: usize = 128 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -148,13 +150,9 @@ mod tests {
 
     #[test]
     fn a_copy_has_every_value() {
-        for len in [0, 1, 1000, 100_003] {
+        for len in [0, 1, 1000, ONE_THREAD - 1, ONE_THREAD, 300_007] {
             let values: Vec<f32> = (0..len).map(|i| i as f32).collect();
-            let copy = copied(&values);
-            // SAFETY: `copied` has written every element, which is what is tested: a missing one
-            // would be an arbitrary f32, not an invalid one.
-            let copy = unsafe { copy.assume_init() };
-            assert_eq!(*copy, *values);
+            assert_eq!(*copied(&values), *values);
         }
     }
 }

@@ -112,7 +112,7 @@ fn every_tail_of_a_row() {
 
 /// In place, into new memory, with rstd and without, strided and dense: the same bits.
 fn every_way<T: Element>() {
-    for (rows, row_len) in [(1, 1), (5, 33), (40, 1000), (300, 129)] {
+    for (rows, row_len) in [(1, 1), (5, 33), (40, 1000), (140, 1000), (1100, 129)] {
         let problem = Problem::new(rows, row_len, row_len.div_ceil(2), 1e-5).unwrap();
         let data = Data::<T>::new(rows, row_len);
         let x = Rows::dense(&data.x, row_len);
@@ -175,7 +175,8 @@ fn on_threads(threads: usize, rows: usize) -> (Vec<f32>, Gradients<f32>) {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    for rows in [1, 2, 127, 1000, 4001] {
+    // 509 rows are one task, 511 are several.
+    for rows in [1, 2, 509, 511, 4001] {
         let one = on_threads(1, rows);
         for threads in [2, 3, 8] {
             assert!(

@@ -6,6 +6,7 @@
 //! | `row/` | what happens to one row? |
 //! | `element.rs` | which types can a row have, and in which type is it computed? |
 //! | `convert.rs` | how are f16 and bf16 widened and rounded, many at once? |
+//! | `f16c.rs` | and f16 where the processor has instructions for it? |
 //! | `rows.rs` | where does each row lie in a buffer? |
 //! | `split.rs` | how is the work cut into tasks, and when is a second thread worth it? |
 //! | `threads.rs` | how do several threads share the tasks? |

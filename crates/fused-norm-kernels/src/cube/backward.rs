@@ -165,8 +165,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// A cache line of neighbouring columns, and as many rows at a time as a cube of 256 and its
-    /// shared memory have room for. Threads take a column each.
+    /// A cache line of neighbouring columns, and as many rows at a time as a cube of 256 has left, or
+    /// one where shared memory is too small. Threads take a column each.
     pub fn new(
         row_len: usize,
         vector_size: usize,

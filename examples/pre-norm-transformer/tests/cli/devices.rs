@@ -1,8 +1,8 @@
 //! The same run on another device: the same weights and batches, so the same curve. Without dropout,
 //! whose masks come from the generator of each device.
 
-use std::process::Stdio;
-use std::time::Duration;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, read, train};
 
@@ -44,31 +44,47 @@ fn losses(bench: &Bench, device: &str) -> Vec<f64> {
         .collect()
 }
 
+/// A machine without a GPU takes seconds a step, and longer for the first.
+const DEADLINE: Duration = Duration::from_secs(1800);
+
+/// A run that ends with the test, however that ends.
+struct Run(Child);
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // An error says that it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Trains until the steps to compare are done: the report after the last one takes minutes on a
 /// device that compiles its kernels for two cores.
 fn trained(bench: &Bench, device: &str) -> Vec<f64> {
     let arguments = train(&format!(
         "--steps 50 --dropout 0 --device {device} --out {device}"
     ));
-    let mut run = bench
+    let child = bench
         .command(&arguments)
         .stdout(Stdio::null())
         .spawn()
         .expect("the program starts");
-    let ended = loop {
-        let ended = run.try_wait().expect("the run can be asked");
-        if ended.is_some() || losses(bench, device).len() >= compared() {
-            break ended;
+    let mut run = Run(child);
+    let start = Instant::now();
+    while losses(bench, device).len() < compared() {
+        if let Some(status) = run.0.try_wait().expect("the run can be asked") {
+            assert!(status.success(), "{device}: {status}");
+            break;
         }
+        assert!(
+            start.elapsed() < DEADLINE,
+            "{device}: {} of {} steps in {DEADLINE:?}",
+            losses(bench, device).len(),
+            compared()
+        );
         std::thread::sleep(Duration::from_millis(100));
-    };
-    match ended {
-        Some(status) => assert!(status.success(), "{device}: {status}"),
-        None => {
-            run.kill().expect("the run can be ended");
-            run.wait().expect("the run has ended");
-        }
     }
+    drop(run);
     let mut losses = losses(bench, device);
     losses.truncate(compared());
     losses
