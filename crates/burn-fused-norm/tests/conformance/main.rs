@@ -22,11 +22,11 @@ fn judged(kind: FloatKind, mode: Mode) {
         .into_iter()
         .filter(|case| case.x_kind == kind)
         .collect();
-    let (asked, exempt): (Vec<Property>, Vec<Property>) = properties()
-        .into_iter()
-        .partition(|property| mode.exempt(property.name).is_none());
     for (name, device) in devices::selected() {
         let subject = OnDevice { name, device, mode };
+        let (asked, exempt): (Vec<Property>, Vec<Property>) = properties()
+            .into_iter()
+            .partition(|property| subject.exempt(property.name).is_none());
         let mut skipped = BTreeMap::<&str, usize>::new();
         let mut run = Vec::new();
         for case in &cases {
@@ -41,7 +41,7 @@ fn judged(kind: FloatKind, mode: Mode) {
             text += &format!("  skipped {count} x case: {reason}\n");
         }
         for property in exempt.iter().map(|property| property.name) {
-            let reason = mode.exempt(property).unwrap_or_default();
+            let reason = subject.exempt(property).unwrap_or_default();
             text += &format!("  skipped {property}: {reason}\n");
         }
         // Not `print!`, which a test runner shows for failures only.

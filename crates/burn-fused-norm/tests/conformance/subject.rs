@@ -39,13 +39,6 @@ impl Mode {
         matches!(self, Self::Autodiff | Self::Contract)
     }
 
-    /// Why a property is not asked of this mode, if it is not.
-    pub fn exempt(self, property: &str) -> Option<&'static str> {
-        let own_sums = matches!(property, "batch invariance" | "rank invariance");
-        (self == Self::Decomposed && own_sums)
-            .then_some("the order of the sums is the backend's, and may depend on the shape")
-    }
-
     /// The device on which the inputs are made.
     fn device(self, device: &Device, want: Want) -> Device {
         let device = device.clone();
@@ -116,6 +109,28 @@ impl OnDevice {
         let too_large =
             case.elements() > most || (case.elements() > LARGE && !self.mode.runs_large());
         too_large.then_some("long rows differ from short ones in the kernels, not in this mode")
+    }
+
+    /// Why a property is not asked here, if it is not: all are asked of our kernels.
+    pub fn exempt(&self, property: &str) -> Option<&'static str> {
+        const OTHER_SHAPE: [&str; 2] = ["batch invariance", "rank invariance"];
+        const OTHER_CALL: [&str; 6] = [
+            "inference equals training",
+            "deterministic",
+            "no memory of earlier calls",
+            "whole partial equals none",
+            "prefix independence",
+            "rows are independent",
+        ];
+        if self.mode != Mode::Decomposed {
+            None
+        } else if OTHER_SHAPE.contains(&property) {
+            Some("the order of the sums is the backend's, and may depend on the shape")
+        } else if OTHER_CALL.contains(&property) && !self.repeats() {
+            Some("the sums are Burn's, autotuned, and may change from call to call")
+        } else {
+            None
+        }
     }
 
     /// The same inputs give the same bits. Burn's own reductions are autotuned on CubeCL devices:
