@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every number of docs/benchmarks.md: runs the benchmarks, then writes the page and the plots from their
-# results. About a quarter of an hour on two cores, once built.
+# results.
 #
 #   benches/run.sh            Flex, NdArray and candle
 #   FEATURES=cpu,wgpu benches/run.sh

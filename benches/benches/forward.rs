@@ -1,8 +1,8 @@
 //! Forward passes beside a copy of their bytes, Burn's layers, the decomposed body, and candle.
 //!
 //! `cargo bench -p fused-norm-benches --bench forward`, with `--features wgpu` and so on for other
-//! devices, and `peers` for candle; words after `--` pick the lines that contain them all. Each
-//! contender is held to the f64 oracle before it is timed, and every call ends when the device has
+//! devices, and `peers` for candle; words after `--` pick the lines that contain them all. Every
+//! RMSNorm is held to the f64 oracle before it is timed, and every call ends when the device has
 //! finished.
 
 use burn::backend::Dispatch;

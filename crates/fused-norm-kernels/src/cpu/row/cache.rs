@@ -48,10 +48,9 @@ pub(super) fn store<T: Element>(to: &mut [MaybeUninit<T>], block: &[T]) {
         if to.len() == block.len() && target.is_aligned() && bytes.is_multiple_of(16) {
             let source = block.as_ptr().cast::<__m128i>();
             for index in 0..bytes / 16 {
-                // SAFETY: both slices have `bytes` bytes, of which these 16 are the `index`th, and
-                // a multiple of 16 behind an aligned pointer is aligned. Elements are plain numbers,
-                // so any bytes may be copied as such. x86-64 has SSE2. Whoever streams calls `fence`
-                // before anybody else reads.
+                // SAFETY: both slices have `bytes` bytes, of which these 16 are the `index`th; behind the
+                // aligned start they are aligned. Elements are plain numbers, copied as bytes. x86-64
+                // has SSE2. Whoever streams calls `fence` before anybody else reads.
                 unsafe { _mm_stream_si128(target.add(index), _mm_loadu_si128(source.add(index))) };
             }
             return;
