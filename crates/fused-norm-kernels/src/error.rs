@@ -22,6 +22,20 @@ pub enum Error {
         /// Features that a row has.
         row_len: usize,
     },
+    /// The rows of gamma do not divide those of the problem.
+    GammaRows {
+        /// Rows of gamma.
+        gamma_rows: usize,
+        /// Rows of the problem.
+        rows: usize,
+    },
+    /// The rows of the problem are not whole groups of rows that lie side by side.
+    Inner {
+        /// Rows side by side.
+        inner: usize,
+        /// Rows of the problem.
+        rows: usize,
+    },
     /// A buffer has another length than the problem.
     Length {
         /// Name of the buffer.
@@ -90,6 +104,14 @@ impl fmt::Display for Error {
                     "{rows} rows of {row_len} elements are more than usize can count"
                 )
             }
+            Self::GammaRows { gamma_rows, rows } => write!(
+                f,
+                "gamma has {gamma_rows} rows, expected a divisor of the {rows} rows of x"
+            ),
+            Self::Inner { inner, rows } => write!(
+                f,
+                "{inner} rows lie side by side, expected a divisor of the {rows} rows of x"
+            ),
             Self::Length {
                 buffer,
                 expected,

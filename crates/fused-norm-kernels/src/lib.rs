@@ -40,4 +40,4 @@ mod error;
 mod problem;
 
 pub use error::Error;
-pub use problem::{Problem, stat_len};
+pub use problem::{GateOrder, Problem, Rounding, stat_len};

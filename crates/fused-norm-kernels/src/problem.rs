@@ -1,5 +1,26 @@
 use crate::Error;
 
+/// Where a row is rounded to its own type on the way to y.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Rounding {
+    /// Once, at the store: `y = round(x·rstd·gamma + beta)`.
+    #[default]
+    Once,
+    /// After every step, as LLaMA's own code does: `y = round(round(x·rstd)·round(gamma))`, and with beta
+    /// `round(y + round(beta))`. The gradients are those of the unrounded function.
+    BeforeGamma,
+}
+
+/// On which side of the normalisation a gate is: with `silu(v) = v/(1 + exp(−v))`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum GateOrder {
+    /// `y = norm(x)·silu(gate)`
+    #[default]
+    AfterNorm,
+    /// `y = norm(x·silu(gate))`
+    BeforeNorm,
+}
+
 /// What is to be computed: the normalisation of `rows` rows of `row_len` elements, each by a
 /// statistic of its first `stat_len` elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -8,6 +29,9 @@ pub struct Problem {
     row_len: usize,
     stat_len: usize,
     epsilon: f64,
+    gamma_rows: usize,
+    zero_centered: bool,
+    rounding: Rounding,
 }
 
 impl Problem {
@@ -33,7 +57,46 @@ impl Problem {
             row_len,
             stat_len,
             epsilon,
+            gamma_rows: 1,
+            zero_centered: false,
+            rounding: Rounding::Once,
         })
+    }
+
+    /// gamma and beta have `gamma_rows` rows of `row_len` values: row r takes row `r % gamma_rows` of
+    /// them. 1 where nothing else is said.
+    ///
+    /// # Errors
+    ///
+    /// If `gamma_rows` is 0, or `rows` is no multiple of it.
+    pub fn with_gamma_rows(mut self, gamma_rows: usize) -> Result<Self, Error> {
+        if gamma_rows == 0 || !self.rows.is_multiple_of(gamma_rows) {
+            return Err(Error::GammaRows {
+                gamma_rows,
+                rows: self.rows,
+            });
+        }
+        self.gamma_rows = gamma_rows;
+        // Of no rows, gamma may have any number.
+        match gamma_rows.checked_mul(self.row_len) {
+            Some(_) => Ok(self),
+            None => Err(Error::TooLarge {
+                rows: gamma_rows,
+                row_len: self.row_len,
+            }),
+        }
+    }
+
+    /// gamma is stored around 0: the factor is `1 + gamma`.
+    pub fn with_zero_centered(mut self, zero_centered: bool) -> Self {
+        self.zero_centered = zero_centered;
+        self
+    }
+
+    /// Where a row is rounded on the way to y; [`Rounding::Once`] where nothing else is said.
+    pub fn with_rounding(mut self, rounding: Rounding) -> Self {
+        self.rounding = rounding;
+        self
     }
 
     /// Rows: the product of all axes but the last.
@@ -54,6 +117,26 @@ impl Problem {
     /// Added to the mean square inside the root.
     pub fn epsilon(&self) -> f64 {
         self.epsilon
+    }
+
+    /// Rows of gamma and beta.
+    pub fn gamma_rows(&self) -> usize {
+        self.gamma_rows
+    }
+
+    /// Values of gamma and of beta: `gamma_rows·row_len`.
+    pub fn gamma_len(&self) -> usize {
+        self.gamma_rows * self.row_len
+    }
+
+    /// Whether the factor is `1 + gamma`.
+    pub fn zero_centered(&self) -> bool {
+        self.zero_centered
+    }
+
+    /// Where a row is rounded on the way to y.
+    pub fn rounding(&self) -> Rounding {
+        self.rounding
     }
 
     /// `rows·row_len`.
@@ -150,6 +233,21 @@ mod tests {
         ));
         assert!(matches!(
             Problem::new(usize::MAX, 4, 4, 1.0),
+            Err(Error::TooLarge { .. })
+        ));
+        for gamma_rows in [0, 4, 7] {
+            let problem = Problem::new(6, 4, 4, 1.0).unwrap();
+            assert_eq!(
+                problem.with_gamma_rows(gamma_rows),
+                Err(Error::GammaRows {
+                    gamma_rows,
+                    rows: 6
+                })
+            );
+        }
+        let nothing = Problem::new(0, 4, 4, 1.0).unwrap();
+        assert!(matches!(
+            nothing.with_gamma_rows(usize::MAX),
             Err(Error::TooLarge { .. })
         ));
     }
