@@ -4,15 +4,19 @@ use std::fmt;
 
 use crate::case::Case;
 use crate::oracle::Exact;
-use crate::tolerance::Tolerance;
+use crate::tolerance::{Reading, Tolerance};
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantity {
     /// The output.
     Y,
+    /// The updated residual stream.
+    Sum,
     /// Gradient of x.
     Dx,
+    /// Gradient of the residual or the gate.
+    Dsecond,
     /// Gradient of gamma.
     Dgamma,
     /// Gradient of beta.
@@ -24,7 +28,9 @@ impl Quantity {
     pub fn name(self) -> &'static str {
         match self {
             Self::Y => "y",
+            Self::Sum => "sum",
             Self::Dx => "dx",
+            Self::Dsecond => "dsecond",
             Self::Dgamma => "dgamma",
             Self::Dbeta => "dbeta",
         }
@@ -96,6 +102,19 @@ pub fn compare(
     magnitudes: &[f64],
     tolerance: &Tolerance,
 ) -> Result<Summary, Mismatch> {
+    compare_each(case, quantity, got, want, |index, got| {
+        tolerance.read(got, want[index], magnitudes[index])
+    })
+}
+
+/// Compares by what `read` says about each element, given its index and the value received.
+pub fn compare_each(
+    case: &Case,
+    quantity: Quantity,
+    got: &[f64],
+    want: &[f64],
+    read: impl Fn(usize, f64) -> Reading,
+) -> Result<Summary, Mismatch> {
     let mismatch = |what| Mismatch {
         case: case.name.clone(),
         quantity,
@@ -110,34 +129,33 @@ pub fn compare(
         worst: 0.0,
     };
     let (mut wrong, mut worst_wrong) = (0, (0, -1.0));
-    for (index, ((&got, &want), &magnitude)) in got.iter().zip(want).zip(magnitudes).enumerate() {
-        let excess = tolerance.used(got, want, magnitude);
-        if !tolerance.accepts(got, want, magnitude) {
+    for (index, got) in got.iter().enumerate() {
+        let Reading { accepted, used, .. } = read(index, *got);
+        if !accepted {
             wrong += 1;
-            let excess = if excess.is_nan() {
-                f64::INFINITY
-            } else {
-                excess
-            };
+            let excess = if used.is_nan() { f64::INFINITY } else { used };
             if excess > worst_wrong.1 {
                 worst_wrong = (index, excess);
             }
-        } else if excess.is_finite() && excess > summary.worst {
-            summary.worst = excess;
+        } else if used.is_finite() && used > summary.worst {
+            summary.worst = used;
         }
     }
     if wrong == 0 {
         return Ok(summary);
     }
     let (index, _) = worst_wrong;
-    let (want, magnitude) = (want[index], magnitudes[index]);
+    let (row, column) = match quantity {
+        Quantity::Dgamma | Quantity::Dbeta => (index / case.row_len(), index % case.row_len()),
+        _ => case.row_and_column(index),
+    };
     Err(mismatch(Wrong::Values {
         wrong,
-        row: index / case.row_len(),
-        column: index % case.row_len(),
+        row,
+        column,
         got: got[index],
-        want,
-        allowed: tolerance.allowed(want, magnitude),
+        want: want[index],
+        allowed: read(index, got[index]).allowed,
     }))
 }
 

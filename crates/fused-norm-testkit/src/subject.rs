@@ -1,6 +1,6 @@
 //! What does an implementation have to offer to be judged?
 
-use crate::case::{AffineForm, Case};
+use crate::case::Case;
 use crate::kind::FloatKind;
 
 /// Values of a tensor in row-major order.
@@ -11,6 +11,8 @@ pub type Values = Vec<f64>;
 pub struct Want {
     /// Track x.
     pub x: bool,
+    /// Track the residual or the gate. Set only where the case has one.
+    pub second: bool,
     /// Track gamma. Set only where the case has one.
     pub gamma: bool,
     /// Track beta. Set only where the case has one.
@@ -21,40 +23,52 @@ impl Want {
     /// Inference.
     pub const NOTHING: Want = Want {
         x: false,
+        second: false,
         gamma: false,
         beta: false,
     };
 
-    /// Everything that the affine form has.
-    pub fn all(affine: AffineForm) -> Self {
+    /// Everything that the case has.
+    pub fn all(case: &Case) -> Self {
         Self {
             x: true,
-            gamma: affine.has_gamma(),
-            beta: affine.has_beta(),
+            second: case.variant.has_second(),
+            gamma: case.affine.has_gamma(),
+            beta: case.affine.has_beta(),
         }
     }
 
-    /// Every combination that the affine form has.
-    pub fn combinations(affine: AffineForm) -> Vec<Self> {
-        let all = Self::all(affine);
-        (0..8)
+    /// Every combination of what the case has.
+    pub fn combinations(case: &Case) -> Vec<Self> {
+        let all = Self::all(case);
+        (0..16)
             .map(|bits| Self {
                 x: bits & 1 != 0,
                 gamma: bits & 2 != 0,
                 beta: bits & 4 != 0,
+                second: bits & 8 != 0,
             })
-            .filter(|want| (all.gamma || !want.gamma) && (all.beta || !want.beta))
+            .filter(|want| {
+                (all.gamma || !want.gamma)
+                    && (all.beta || !want.beta)
+                    && (all.second || !want.second)
+            })
             .collect()
     }
 
     /// Is anything tracked?
     pub fn any(self) -> bool {
-        self.x || self.gamma || self.beta
+        self.x || self.second || self.gamma || self.beta
     }
 
     /// The tracked inputs by name.
     pub fn describe(self) -> String {
-        let names = [(self.x, "x"), (self.gamma, "gamma"), (self.beta, "beta")];
+        let names = [
+            (self.x, "x"),
+            (self.second, "the second operand"),
+            (self.gamma, "gamma"),
+            (self.beta, "beta"),
+        ];
         let tracked: Vec<&str> = names
             .iter()
             .filter(|(set, _)| *set)
@@ -75,8 +89,12 @@ pub struct Outcome {
     pub y: Values,
     /// Kind of the output tensor.
     pub y_kind: FloatKind,
+    /// The updated residual stream and its kind: with [`Variant::Add`](crate::Variant::Add) only.
+    pub sum: Option<(Values, FloatKind)>,
     /// Gradient of x and its kind, where there is one.
     pub dx: Option<(Values, FloatKind)>,
+    /// Gradient of the residual or the gate and its kind, where there is one.
+    pub dsecond: Option<(Values, FloatKind)>,
     /// Gradient of gamma and its kind, where there is one.
     pub dgamma: Option<(Values, FloatKind)>,
     /// Gradient of beta and its kind, where there is one.
@@ -87,7 +105,8 @@ pub struct Outcome {
 
 /// An implementation of RMSNorm and pRMSNorm.
 ///
-/// The loss whose gradients are asked for is `Σ dy · y`.
+/// The loss whose gradients are asked for is `Σ dy · y`, and `+ Σ dsum · sum` where the case says
+/// that something else reads the sum.
 pub trait Subject {
     /// Name in reports: library, device, mode.
     fn name(&self) -> String;

@@ -55,6 +55,17 @@ pub fn tolerance(output: FloatKind, statistic: FloatKind, summed: usize) -> Tole
     }
 }
 
+/// What is said about one element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// Is it right?
+    pub accepted: bool,
+    /// Part of the slack that it needed. Not finite where one of the values is not.
+    pub used: f64,
+    /// The error that is allowed.
+    pub allowed: f64,
+}
+
 impl Tolerance {
     /// Error allowed before the rounding to the output's kind.
     pub fn slack(&self, magnitude: f64) -> f64 {
@@ -74,6 +85,16 @@ impl Tolerance {
             0.0
         } else {
             beyond / self.slack(magnitude)
+        }
+    }
+
+    /// All that is said about `got`: see [`Tolerance::accepts`], [`Tolerance::used`] and
+    /// [`Tolerance::allowed`].
+    pub fn read(&self, got: f64, want: f64, magnitude: f64) -> Reading {
+        Reading {
+            accepted: self.accepts(got, want, magnitude),
+            used: self.used(got, want, magnitude),
+            allowed: self.allowed(want, magnitude),
         }
     }
 

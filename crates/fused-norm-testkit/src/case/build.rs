@@ -1,29 +1,36 @@
-//! How is a case written down, and how are cases derived from it?
+//! How is a case written down?
 
-use std::ops::Range;
-
-use super::{AffineForm, Case, Fill, GammaLayout, Layout};
+use super::{AffineForm, Case, Fill, GammaForm, GammaLayout, Layout, Rounding, Variant};
 use crate::kind::FloatKind;
 
 impl Case {
-    /// A plain RMSNorm of dense tensors: pattern P, pattern Q for dy, no parameters, epsilon 1e-5.
+    /// A plain RMSNorm of dense tensors: pattern P, pattern Q for dy, R for a second operand, no
+    /// parameters, epsilon 1e-5.
     ///
     /// The name begins with `group` and goes on with everything that differs from this.
     pub fn new(group: &str, x_kind: FloatKind, shape: &[usize]) -> Self {
         Self {
             name: group.into(),
             shape: shape.to_vec(),
+            axis: 0,
+            variant: Variant::Plain,
             x_layout: Layout::Dense,
             dy_layout: Layout::Dense,
+            second_layout: Layout::Dense,
             gamma_layout: GammaLayout::Dense,
             x_kind,
             gamma_kind: x_kind,
             beta_kind: x_kind,
             affine: AffineForm::None,
+            gamma_form: GammaForm::Row,
+            zero_centered: false,
+            rounding: Rounding::Once,
             partial: None,
             epsilon: 1e-5,
             fill: Fill::P,
             dy_fill: Fill::Q,
+            second_fill: Fill::R,
+            dsum_fill: None,
             gamma_fill: Fill::G,
         }
     }
@@ -76,80 +83,51 @@ impl Case {
         self
     }
 
-    /// Completes the name with everything that differs from [`Case::new`].
-    pub(crate) fn named(mut self) -> Self {
-        let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
-        let mut parts = vec![self.name.clone(), self.x_kind.to_string(), shape.join("x")];
-        let mut part = |differs: bool, text: String| {
-            if differs {
-                parts.push(text);
-            }
-        };
-        part(
-            self.affine.has_gamma(),
-            format!("gamma_{}", self.gamma_kind),
-        );
-        part(self.affine.has_beta(), format!("beta_{}", self.beta_kind));
-        if let Some(partial) = self.partial {
-            part(true, format!("partial{partial}"));
-        }
-        part(self.epsilon != 1e-5, format!("epsilon{:e}", self.epsilon));
-        part(self.fill != Fill::P, format!("x_{}", self.fill.name()));
-        part(
-            self.dy_fill != Fill::Q,
-            format!("dy_{}", self.dy_fill.name()),
-        );
-        part(
-            self.affine.has_gamma() && self.gamma_fill != Fill::G,
-            format!("g_{}", self.gamma_fill.name()),
-        );
-        part(
-            self.x_layout != Layout::Dense,
-            format!("x_{}", self.x_layout.name()),
-        );
-        part(
-            self.dy_layout != Layout::Dense,
-            format!("dy_{}", self.dy_layout.name()),
-        );
-        part(
-            self.gamma_layout != GammaLayout::Dense,
-            format!("g_{}", self.gamma_layout.name()),
-        );
-        self.name = parts.join("-");
+    /// Sets the operation.
+    pub fn variant(mut self, variant: Variant) -> Self {
+        self.variant = variant;
         self
     }
 
-    /// The same case on other values of x and dy, given in row-major order. A layout that repeats
-    /// elements cannot hold arbitrary values and becomes dense.
-    pub(crate) fn with_values(&self, change: &str, x: Vec<f64>, dy: Vec<f64>) -> Self {
-        let free = |layout: Layout| {
-            if layout.repeats() {
-                Layout::Dense
-            } else {
-                layout
-            }
-        };
-        let mut case = self.clone();
-        case.name = format!("{}+{change}", self.name);
-        (case.fill, case.x_layout) = (Fill::given(x), free(self.x_layout));
-        (case.dy_fill, case.dy_layout) = (Fill::given(dy), free(self.dy_layout));
-        case
+    /// Sets how the residual or the gate is stored.
+    pub fn second_layout(mut self, layout: Layout) -> Self {
+        self.second_layout = layout;
+        self
     }
 
-    /// The same case on some of its rows, of the same rank.
-    pub(crate) fn with_rows(&self, rows: Range<usize>) -> Self {
-        let elements = rows.start * self.row_len()..rows.end * self.row_len();
-        let name = format!("rows{}to{}", rows.start, rows.end);
-        let mut case = self.with_values(
-            &name,
-            self.x()[elements.clone()].to_vec(),
-            self.dy()[elements].to_vec(),
-        );
-        let last = case.shape.len() - 1;
-        case.shape[..last].fill(1);
-        if last > 0 {
-            case.shape[last - 1] = rows.len();
-        }
-        case
+    /// Sets the values of the residual or the gate.
+    pub fn second_fill(mut self, fill: Fill) -> Self {
+        self.second_fill = fill;
+        self
+    }
+
+    /// Sets the values of the gradient that flows into the sum from elsewhere.
+    pub fn dsum_fill(mut self, fill: Option<Fill>) -> Self {
+        self.dsum_fill = fill;
+        self
+    }
+
+    /// Sets whether the factor is `1 + gamma`.
+    pub fn zero_centered(mut self, zero_centered: bool) -> Self {
+        self.zero_centered = zero_centered;
+        self
+    }
+
+    /// Sets where a row is rounded on the way to y.
+    pub fn rounding(mut self, rounding: Rounding) -> Self {
+        self.rounding = rounding;
+        self
+    }
+
+    /// Sets which rows share a row of gamma and beta.
+    pub fn gamma_form(mut self, form: GammaForm) -> Self {
+        self.gamma_form = form;
+        self
+    }
+
+    /// Sets the normalised axis, counted from the end.
+    pub fn axis(mut self, axis: usize) -> Self {
+        self.axis = axis;
+        self
     }
 }

@@ -15,11 +15,19 @@ pub enum Fill {
     G,
     /// The pattern [`patterns::b`] of the column.
     B,
+    /// The pattern [`patterns::r`] of the flat index.
+    R,
     /// The pattern P times a factor. With a factor that is no short binary fraction, sums depend on
     /// their order.
     ScaledP(f64),
     /// The pattern Q times a factor.
     ScaledQ(f64),
+    /// The pattern R times a factor.
+    ScaledR(f64),
+    /// The pattern B times a factor.
+    ScaledB(f64),
+    /// Whole numbers from -90 to 90, neighbours far apart: for `exp`, all of its range and more.
+    Sweep,
     /// Zero everywhere.
     Zeros,
     /// The same value everywhere.
@@ -73,8 +81,12 @@ impl Fill {
             Self::Q => patterns::q(flat),
             Self::G => patterns::g(column),
             Self::B => patterns::b(column),
+            Self::R => patterns::r(flat),
             Self::ScaledP(factor) => factor * patterns::p(flat),
             Self::ScaledQ(factor) => factor * patterns::q(flat),
+            Self::ScaledR(factor) => factor * patterns::r(flat),
+            Self::ScaledB(factor) => factor * patterns::b(column),
+            Self::Sweep => ((67 * flat + 31) % 181) as f64 - 90.0,
             Self::Zeros => 0.0,
             Self::Constant(value) => *value,
             Self::Alternating(value) => sign * value,
@@ -113,8 +125,12 @@ impl Fill {
             Self::Q => "q".into(),
             Self::G => "g".into(),
             Self::B => "b".into(),
+            Self::R => "r".into(),
             Self::ScaledP(factor) => format!("{factor:e}p"),
             Self::ScaledQ(factor) => format!("{factor:e}q"),
+            Self::ScaledR(factor) => format!("{factor:e}r"),
+            Self::ScaledB(factor) => format!("{factor:e}b"),
+            Self::Sweep => "sweep".into(),
             Self::Zeros => "zeros".into(),
             Self::Constant(value) => format!("all{value:e}"),
             Self::Alternating(value) => format!("alternating{value:e}"),

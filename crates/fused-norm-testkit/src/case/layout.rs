@@ -133,13 +133,13 @@ pub enum GammaLayout {
     Dense,
     /// One element repeated: all columns are equal.
     Expanded,
-    /// Every second element of a vector twice as long.
+    /// Every second element of a last axis twice as long.
     Step2,
-    /// The middle column of a matrix with three columns.
+    /// The middle of three along an axis behind the last.
     Column,
-    /// A slice of a vector that is 5 longer, from index 3 on.
+    /// A slice of a last axis that is 5 longer, from index 3 on.
     Narrowed,
-    /// Stored in reverse.
+    /// Stored with the last axis reversed.
     Flipped,
 }
 
@@ -156,29 +156,37 @@ impl GammaLayout {
         }
     }
 
-    /// The shape of the base of a view of `row_len` elements, and the steps that make the view.
-    pub(crate) fn plan(self, row_len: usize) -> (Vec<usize>, Vec<ViewStep>) {
-        match self {
-            Self::Dense => (vec![row_len], vec![]),
-            Self::Expanded => (vec![1], vec![ViewStep::Expand(vec![row_len])]),
-            Self::Step2 => (vec![2 * row_len], vec![ViewStep::Step { dim: 0, step: 2 }]),
+    /// The shape of the base of a view of the given shape, and the steps that make the view: each
+    /// of them along the last axis.
+    pub(crate) fn plan(self, shape: &[usize]) -> (Vec<usize>, Vec<ViewStep>) {
+        let dim = shape.len() - 1;
+        let len = shape[dim];
+        let mut base = shape.to_vec();
+        let steps = match self {
+            Self::Dense => vec![],
+            Self::Expanded => {
+                base.fill(1);
+                vec![ViewStep::Expand(shape.to_vec())]
+            }
+            Self::Step2 => {
+                base[dim] = 2 * len;
+                vec![ViewStep::Step { dim, step: 2 }]
+            }
             Self::Column => {
+                base.push(3);
                 let narrow = ViewStep::Narrow {
-                    dim: 1,
+                    dim: dim + 1,
                     start: 1,
                     len: 1,
                 };
-                (vec![row_len, 3], vec![narrow, ViewStep::Squeeze(1)])
+                vec![narrow, ViewStep::Squeeze(dim + 1)]
             }
-            Self::Narrowed => (
-                vec![row_len + 5],
-                vec![ViewStep::Narrow {
-                    dim: 0,
-                    start: 3,
-                    len: row_len,
-                }],
-            ),
-            Self::Flipped => (vec![row_len], vec![ViewStep::Flip(0)]),
-        }
+            Self::Narrowed => {
+                base[dim] += 5;
+                vec![ViewStep::Narrow { dim, start: 3, len }]
+            }
+            Self::Flipped => vec![ViewStep::Flip(dim)],
+        };
+        (base, steps)
     }
 }

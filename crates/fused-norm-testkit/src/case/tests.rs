@@ -21,13 +21,21 @@ fn every_view_shows_the_logical_values() {
             case.name
         );
         for (base, values) in [
+            (case.base_second(), case.second()),
+            (case.base_dsum(), case.dsum()),
+        ] {
+            let shown = base.map(|base| base.apply());
+            let logical = values.map(|values| (case.shape.clone(), values));
+            assert_eq!(shown, logical, "second operand or dsum of {}", case.name);
+        }
+        for (base, values) in [
             (case.base_gamma(), case.gamma()),
             (case.base_beta(), case.beta()),
         ] {
             let shown = base.map(|base| base.apply());
             assert_eq!(
                 shown,
-                values.map(|values| (vec![case.row_len()], values)),
+                values.map(|values| (case.gamma_shape(), values)),
                 "{}",
                 case.name
             );
@@ -95,12 +103,14 @@ fn values_are_rounded_to_their_kind() {
 #[test]
 fn some_rows_of_a_case_hold_the_values_of_these_rows() {
     let case = Case::new("rows", FloatKind::F32, &[2, 3, 4]);
-    let part = case.with_rows(2..5);
+    let part = case.with_units(2..5);
     assert_eq!(part.shape, [1, 3, 4]);
     assert_eq!(part.x(), case.x()[8..20]);
     assert_eq!(part.dy(), case.dy()[8..20]);
     assert_eq!(
-        Case::new("one", FloatKind::F32, &[4]).with_rows(0..1).shape,
+        Case::new("one", FloatKind::F32, &[4])
+            .with_units(0..1)
+            .shape,
         [4]
     );
 }

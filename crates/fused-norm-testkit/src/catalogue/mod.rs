@@ -4,9 +4,13 @@
 //! time, then values on which other implementations went wrong. The whole has a budget, checked by
 //! a test: large tensors are few.
 
+mod axes;
+mod conventions;
+mod gates;
 mod grid;
 mod hard;
 mod layouts;
+mod residuals;
 
 use crate::case::{AffineForm, Case};
 use crate::kind::FloatKind;
@@ -29,6 +33,12 @@ pub fn catalogue() -> Vec<Case> {
         hard::statistics(),
         hard::gradients(),
         hard::shapes(),
+        residuals::residuals(),
+        gates::gates(),
+        conventions::zero_centered(),
+        conventions::before_gamma(),
+        conventions::gamma_rows(),
+        axes::axes(),
     ];
     groups.into_iter().flatten().map(Case::named).collect()
 }
@@ -74,7 +84,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::case::{GammaLayout, Layout};
+    use crate::case::{Fill, GammaForm, GammaLayout, Layout, Variant};
 
     #[test]
     fn names_are_unique_and_without_spaces() {
@@ -107,8 +117,8 @@ mod tests {
         let cases = catalogue();
         let elements: usize = cases.iter().map(Case::elements).sum();
         println!("{} cases, {elements} elements", cases.len());
-        assert!((400..=700).contains(&cases.len()), "{} cases", cases.len());
-        assert!(elements < 12_000_000, "{elements} elements");
+        assert!((900..=1020).contains(&cases.len()), "{} cases", cases.len());
+        assert!(elements < 14_000_000, "{elements} elements");
         for kind in FloatKind::ALL {
             let of_kind = cases.iter().filter(|case| case.x_kind == kind);
             let (count, elements) =
@@ -168,6 +178,102 @@ mod tests {
         }
         for layout in layouts::GAMMA.into_iter().chain([GammaLayout::Dense]) {
             some(layout.name(), &|case| case.gamma_layout == layout);
+        }
+    }
+
+    #[test]
+    fn every_variant_meets_every_kind_and_convention() {
+        let cases = catalogue();
+        let mut missing = vec![];
+        let mut some = |what: String, test: &dyn Fn(&Case) -> bool| {
+            if !cases.iter().any(test) {
+                missing.push(what);
+            }
+        };
+        for variant in Variant::ALL {
+            let name = variant.name();
+            for kind in FloatKind::ALL {
+                let these = |case: &Case| (case.variant, case.x_kind) == (variant, kind);
+                for form in AffineForm::ALL {
+                    some(format!("{name} {kind} {form:?}"), &|case| {
+                        these(case) && case.affine == form
+                    });
+                }
+                some(format!("{name} {kind} partial"), &|case| {
+                    these(case) && case.stat_len() < case.row_len()
+                });
+                some(format!("{name} {kind} long"), &|case| {
+                    these(case) && case.row_len() > 4000
+                });
+                some(format!("{name} {kind} zero rows"), &|case| {
+                    these(case) && case.fill == Fill::ZeroRows
+                });
+                some(format!("{name} {kind} zero_centered"), &|case| {
+                    these(case) && case.zero_centered
+                });
+            }
+            some(format!("{name} without rows"), &|case| {
+                case.variant == variant && case.elements() == 0
+            });
+            some(format!("{name} on several threads"), &|case| {
+                case.variant == variant && case.elements() > 131_072
+            });
+            some(format!("{name} of rows of one"), &|case| {
+                case.variant == variant && case.row_len() == 1 && case.rows() > 1
+            });
+            some(format!("{name} with p = 1"), &|case| {
+                case.variant == variant && case.partial == Some(1.0)
+            });
+            some(format!("{name} along another axis"), &|case| {
+                case.variant == variant && case.axis > 0
+            });
+            for rank in 1..=5 {
+                some(format!("{name} of rank {rank}"), &|case| {
+                    case.variant == variant && case.shape.len() == rank
+                });
+            }
+            for layout in layouts::ALL.into_iter().filter(|_| variant.has_second()) {
+                some(format!("{name} with {}", layout.name()), &|case| {
+                    case.variant == variant && case.second_layout == layout
+                });
+            }
+        }
+        for kind in FloatKind::ALL {
+            for axis in 1..=3 {
+                some(format!("{kind} along axis {axis}"), &|case| {
+                    case.x_kind == kind && case.axis == axis
+                });
+            }
+            let form = |case: &Case, groups: bool| match case.gamma_form {
+                GammaForm::Groups(_) => groups,
+                GammaForm::Heads => !groups,
+                GammaForm::Row => false,
+            };
+            for groups in [true, false] {
+                some(format!("{kind} with gamma in rows"), &|case| {
+                    case.x_kind == kind && form(case, groups) && case.affine.has_beta()
+                });
+                some(format!("{kind} with gamma in rows, partial"), &|case| {
+                    case.x_kind == kind && form(case, groups) && case.partial.is_some()
+                });
+            }
+            some(format!("{kind} rounded before gamma"), &|case| {
+                case.x_kind == kind && case.rounds_before_gamma() && case.affine.has_beta()
+            });
+        }
+        assert!(missing.is_empty(), "no case is {missing:#?}");
+    }
+
+    /// NaN would match NaN.
+    #[test]
+    fn every_exact_result_is_finite() {
+        for case in catalogue().iter().filter(|case| case.elements() <= 10_000) {
+            let (forward, backward) = (case.forward(), case.backward());
+            let all = [&forward.y, &backward.dx, &backward.dgamma, &backward.dbeta];
+            for exact in all.into_iter().chain(&forward.sum).chain(&backward.dsecond) {
+                let values = exact.values.iter().chain(&exact.magnitudes);
+                assert!(values.into_iter().all(|v| v.is_finite()), "{}", case.name);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How is a subject judged?
 
+mod bounds;
 mod report;
 mod trial;
 

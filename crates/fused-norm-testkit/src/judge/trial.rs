@@ -3,11 +3,12 @@
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::bounds::{Staged, read_added};
 use crate::case::Case;
-use crate::compare::{Mismatch, Quantity, Summary, compare_exact};
-use crate::oracle::{Backward, Forward};
+use crate::compare::{Mismatch, Quantity, Summary, compare_each, compare_exact};
+use crate::oracle::{Backward, Exact, Forward};
 use crate::subject::{Outcome, Subject, Want};
-use crate::tolerance::tolerance;
+use crate::tolerance::{Tolerance, tolerance};
 
 /// One subject on one case. Runs and exact results that several properties need are made once.
 pub struct Trial<'a> {
@@ -19,6 +20,8 @@ pub struct Trial<'a> {
     inference: OnceCell<Result<Outcome, String>>,
     forward: OnceCell<Forward>,
     backward: OnceCell<Backward>,
+    staged: OnceCell<Staged>,
+    dsum: OnceCell<Option<Vec<f64>>>,
 }
 
 impl<'a> Trial<'a> {
@@ -31,12 +34,14 @@ impl<'a> Trial<'a> {
             inference: OnceCell::new(),
             forward: OnceCell::new(),
             backward: OnceCell::new(),
+            staged: OnceCell::new(),
+            dsum: OnceCell::new(),
         }
     }
 
     /// The run in which every input is tracked.
     pub fn training(&self) -> Result<&Outcome, String> {
-        let run = || self.run(self.case, Want::all(self.case.affine));
+        let run = || self.run(self.case, Want::all(self.case));
         self.training
             .get_or_init(run)
             .as_ref()
@@ -76,26 +81,56 @@ impl<'a> Trial<'a> {
 
     /// Compares values of this case with the exact ones.
     ///
-    /// The longest sum behind y has `stat_len` terms; behind dx, `row_len`; behind dbeta, one a
-    /// row. A term of dgamma holds a statistic, so its sum counts as the longer of both.
+    /// The longest sum behind y has `stat_len` terms; behind dx, `row_len`; behind dbeta, one for
+    /// each row that shares it. A term of dgamma holds a statistic, so its sum counts as the longer
+    /// of both. The updated residual stream is one addition, exact in the statistic's kind or
+    /// rounded to it, and is right only where it is correctly rounded.
+    ///
+    /// # Panics
+    ///
+    /// Panics when the case has no such quantity.
     pub fn compare(&self, quantity: Quantity, got: &[f64]) -> Result<Summary, Mismatch> {
         let case = self.case;
+        let rows = case.rows() / case.gamma_rows();
         let (exact, kind, summed) = match quantity {
+            Quantity::Y if case.rounds_before_gamma() => {
+                let staged = self.staged.get_or_init(|| Staged::y(case));
+                return compare_each(case, quantity, got, &staged.want, |index, got| {
+                    staged.read(index, got)
+                });
+            }
             Quantity::Y => (&self.forward().y, case.x_kind, case.stat_len()),
+            Quantity::Sum => {
+                let exact = self.forward().sum.as_ref().expect("a sum");
+                let tolerance = Tolerance {
+                    relative: 0.0,
+                    ..tolerance(case.x_kind, case.statistic(), 0)
+                };
+                return compare_exact(case, quantity, got, exact, &tolerance);
+            }
             Quantity::Dx => (&self.backward().dx, case.x_kind, case.row_len()),
+            Quantity::Dsecond => {
+                let exact = self.backward().dsecond.as_ref().expect("a second operand");
+                (exact, case.x_kind, case.row_len())
+            }
             Quantity::Dgamma => (
                 &self.backward().dgamma,
                 case.gamma_kind,
-                case.rows().max(case.stat_len()),
+                rows.max(case.stat_len()),
             ),
-            Quantity::Dbeta => (&self.backward().dbeta, case.beta_kind, case.rows()),
+            Quantity::Dbeta => (&self.backward().dbeta, case.beta_kind, rows),
         };
-        compare_exact(
-            case,
-            quantity,
-            got,
-            exact,
-            &tolerance(kind, case.statistic(), summed),
-        )
+        let tolerance = tolerance(kind, case.statistic(), summed);
+        let dsum = self.dsum.get_or_init(|| case.dsum());
+        match (quantity, dsum) {
+            (Quantity::Dx | Quantity::Dsecond, Some(dsum)) => {
+                let Exact { values, magnitudes } = exact;
+                compare_each(case, quantity, got, values, |index, got| {
+                    let (want, magnitude) = (values[index], magnitudes[index]);
+                    read_added(&tolerance, got, want, magnitude, dsum[index])
+                })
+            }
+            _ => compare_exact(case, quantity, got, exact, &tolerance),
+        }
     }
 }

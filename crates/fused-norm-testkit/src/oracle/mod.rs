@@ -19,15 +19,24 @@
 //! factor brings the error of the statistic along. So the correction in dx counts three times.
 //! Rounding errors of a careful implementation are small against the magnitude, not against a result
 //! that cancelled.
+//!
+//! Gates are computed as well, so what they multiply has an error of its own, which goes through the
+//! same formulas: see [`gated_forward`].
 
+#[cfg(test)]
+mod differences;
+mod gated;
+mod plain;
 mod stat_len;
 pub(crate) mod sum;
 #[cfg(test)]
 mod tests;
 
+pub use gated::{Gate, gated_backward, gated_forward, silu, silu_slope};
 pub use stat_len::stat_len;
 
-use sum::{Sum, sum};
+use plain::Operand;
+use sum::sum;
 
 /// What is computed, apart from the values of the rows.
 #[derive(Clone, Copy, Debug)]
@@ -38,19 +47,24 @@ pub struct Problem<'a> {
     pub stat_len: usize,
     /// Added to the mean square, inside the root.
     pub epsilon: f64,
-    /// Scale of each column; `None` is a scale of 1.
+    /// Scale of each column; `None` is a scale of 1. Of `g` rows of scales, row `r` takes row
+    /// `r % g`.
     pub gamma: Option<&'a [f64]>,
-    /// Shift of each column; `None` is a shift of 0.
+    /// Shift of each column, in as many rows; `None` is a shift of 0.
     pub beta: Option<&'a [f64]>,
 }
 
-impl Problem<'_> {
-    fn gamma_at(&self, column: usize) -> f64 {
-        self.gamma.map_or(1.0, |gamma| gamma[column])
+impl<'a> Problem<'a> {
+    /// Rows of gamma and beta.
+    fn gamma_rows(&self) -> usize {
+        let parameter = self.gamma.or(self.beta);
+        parameter.map_or(1, |parameter| parameter.len() / self.row_len)
     }
 
-    fn beta_at(&self, column: usize) -> f64 {
-        self.beta.map_or(0.0, |beta| beta[column])
+    /// Gamma and beta of a row.
+    fn parameters(&self, row: usize) -> [Option<&'a [f64]>; 2] {
+        let start = row % self.gamma_rows() * self.row_len;
+        [self.gamma, self.beta].map(|all| Some(&all?[start..start + self.row_len]))
     }
 
     fn rstd(&self, row: &[f64]) -> f64 {
@@ -68,11 +82,27 @@ pub struct Exact {
     pub magnitudes: Vec<f64>,
 }
 
+impl Exact {
+    fn with_capacity(len: usize) -> Self {
+        Self {
+            values: Vec::with_capacity(len),
+            magnitudes: Vec::with_capacity(len),
+        }
+    }
+
+    fn push(&mut self, value: f64, magnitude: f64) {
+        self.values.push(value);
+        self.magnitudes.push(magnitude);
+    }
+}
+
 /// Results of the forward pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forward {
     /// The normalised rows.
     pub y: Exact,
+    /// Where x is a sum, the sum before it is rounded.
+    pub sum: Option<Exact>,
     /// The reciprocal statistic of each row.
     pub rstd: Vec<f64>,
 }
@@ -82,9 +112,11 @@ pub struct Forward {
 pub struct Backward {
     /// Gradient of the rows.
     pub dx: Exact,
-    /// Gradient of gamma; defined whether or not the problem has one.
+    /// Gradient of the residual or the gate, where there is one.
+    pub dsecond: Option<Exact>,
+    /// Gradient of gamma, in as many rows; defined whether or not the problem has one.
     pub dgamma: Exact,
-    /// Gradient of beta; defined whether or not the problem has one.
+    /// Gradient of beta, in as many rows; defined whether or not the problem has one.
     pub dbeta: Exact,
 }
 
@@ -92,115 +124,27 @@ pub struct Backward {
 ///
 /// # Panics
 ///
-/// Panics when `x` is not whole rows, or `stat_len` is not in `1..=row_len`.
+/// Panics when `x` is not whole rows, `stat_len` is not in `1..=row_len`, or gamma and beta are not
+/// whole rows of one number.
 pub fn forward(x: &[f64], problem: &Problem<'_>) -> Forward {
-    check(x, problem);
-    let mut y = Exact {
-        values: Vec::with_capacity(x.len()),
-        magnitudes: Vec::with_capacity(x.len()),
-    };
-    let mut rstds = Vec::with_capacity(x.len() / problem.row_len);
-    for row in x.chunks_exact(problem.row_len) {
-        let rstd = problem.rstd(row);
-        for (column, x) in row.iter().enumerate() {
-            let scaled = x * rstd * problem.gamma_at(column);
-            let beta = problem.beta_at(column);
-            y.values.push(scaled + beta);
-            y.magnitudes.push(scaled.abs() + beta.abs());
-        }
-        rstds.push(rstd);
-    }
-    Forward { y, rstd: rstds }
+    plain::forward(Operand::exact(x), problem)
 }
 
 /// The backward pass over all rows of `x`, given the gradient `dy` of the output.
 ///
 /// # Panics
 ///
-/// Panics when `x` and `dy` differ in length or are not whole rows, or `stat_len` is not in
-/// `1..=row_len`.
+/// As [`forward`], and when `x` and `dy` differ in length.
 pub fn backward(x: &[f64], dy: &[f64], problem: &Problem<'_>) -> Backward {
-    check(x, problem);
-    assert_eq!(x.len(), dy.len(), "oracle: x and dy differ in length");
-    let n = problem.row_len;
-    let k = problem.stat_len as f64;
-    let mut dx = Exact {
-        values: Vec::with_capacity(x.len()),
-        magnitudes: Vec::with_capacity(x.len()),
-    };
-    let mut dgamma = Columns::new(n);
-    let mut dbeta = Columns::new(n);
-    for (row, dy) in x.chunks_exact(n).zip(dy.chunks_exact(n)) {
-        let rstd = problem.rstd(row);
-        let terms = || {
-            row.iter()
-                .zip(dy)
-                .enumerate()
-                .map(|(j, (x, dy))| dy * problem.gamma_at(j) * x)
-        };
-        let (c, c_magnitude) = (sum(terms()), sum(terms().map(f64::abs)));
-        for (j, (&x, &dy)) in row.iter().zip(dy).enumerate() {
-            let normalised = x * rstd;
-            let direct = rstd * dy * problem.gamma_at(j);
-            let (mut correction, mut correction_magnitude) = (0.0, 0.0);
-            if j < problem.stat_len {
-                let factor = normalised * rstd / k;
-                correction = factor * (c * rstd);
-                correction_magnitude = 3.0 * (factor * (c_magnitude * rstd)).abs();
-            }
-            dx.values.push(direct - correction);
-            dx.magnitudes.push(direct.abs() + correction_magnitude);
-            dgamma.add(j, dy * normalised);
-            dbeta.add(j, dy);
-        }
-    }
-    Backward {
-        dx,
-        dgamma: dgamma.finish(),
-        dbeta: dbeta.finish(),
-    }
+    plain::backward(Operand::exact(x), Operand::exact(dy), None, problem)
 }
 
-fn check(x: &[f64], problem: &Problem<'_>) {
-    let Problem {
-        row_len, stat_len, ..
-    } = *problem;
-    assert!(
-        (1..=row_len).contains(&stat_len),
-        "oracle: stat_len {stat_len} of row_len {row_len}"
-    );
-    assert_eq!(
-        x.len() % row_len,
-        0,
-        "oracle: {} values are not rows of {row_len}",
-        x.len()
-    );
-}
-
-/// Compensated sums over rows, one a column.
-struct Columns {
-    sums: Vec<Sum>,
-    magnitudes: Vec<Sum>,
-}
-
-impl Columns {
-    fn new(columns: usize) -> Self {
-        Self {
-            sums: vec![Sum::default(); columns],
-            magnitudes: vec![Sum::default(); columns],
-        }
-    }
-
-    fn add(&mut self, column: usize, term: f64) {
-        self.sums[column].add(term);
-        self.magnitudes[column].add(term.abs());
-    }
-
-    fn finish(self) -> Exact {
-        let values = |sums: Vec<Sum>| sums.into_iter().map(Sum::value).collect();
-        Exact {
-            values: values(self.sums),
-            magnitudes: values(self.magnitudes),
-        }
-    }
+/// [`backward`] with reciprocal statistics that a forward pass has kept, of rows that were since
+/// rounded.
+///
+/// # Panics
+///
+/// As [`backward`], and when `rstd` does not have one value a row.
+pub fn backward_with_rstd(x: &[f64], rstd: &[f64], dy: &[f64], problem: &Problem<'_>) -> Backward {
+    plain::backward(Operand::exact(x), Operand::exact(dy), Some(rstd), problem)
 }

@@ -1,6 +1,6 @@
-//! What must not change the bits, or only in a known way?
+//! What must not change the bits?
 
-use super::{Checked, Verdict, at_most, same_bits};
+use super::{Checked, Verdict, at_most, per_element, same_bits};
 use crate::case::{Case, Fill, Layout};
 use crate::compare::Quantity;
 use crate::judge::Trial;
@@ -10,7 +10,7 @@ use crate::subject::{Outcome, Want};
 pub(super) fn deterministic(trial: &Trial<'_>) -> Checked {
     at_most(trial, 300_000)?;
     let first = trial.training()?;
-    let second = trial.run(trial.case, Want::all(trial.case.affine))?;
+    let second = trial.run(trial.case, Want::all(trial.case))?;
     same_outcome("two runs", &second, first)?;
     Ok(Verdict::PASS)
 }
@@ -19,7 +19,7 @@ pub(super) fn deterministic(trial: &Trial<'_>) -> Checked {
 pub(super) fn no_memory(trial: &Trial<'_>) -> Checked {
     at_most(trial, 4096)?;
     let case = trial.case;
-    let want = Want::all(case.affine);
+    let want = Want::all(case);
     let first = trial.training()?;
     let mut other = case.clone();
     other.name = format!("{}+other_epsilon", case.name);
@@ -36,72 +36,79 @@ pub(super) fn no_memory(trial: &Trial<'_>) -> Checked {
 
 fn same_outcome(what: &str, got: &Outcome, want: &Outcome) -> Result<(), Verdict> {
     same_bits(&format!("y of {what}"), &got.y, &want.y)?;
-    let gradients = [
+    let others = [
+        ("sum", &got.sum, &want.sum),
         ("dx", &got.dx, &want.dx),
+        ("dsecond", &got.dsecond, &want.dsecond),
         ("dgamma", &got.dgamma, &want.dgamma),
         ("dbeta", &got.dbeta, &want.dbeta),
     ];
-    for (name, got, want) in gradients {
+    for (name, got, want) in others {
         let (got, want) = (got.as_ref(), want.as_ref());
-        let values = |gradient: Option<&(Vec<f64>, _)>| {
-            gradient.map_or(vec![], |(values, _)| values.clone())
-        };
+        let values =
+            |tensor: Option<&(Vec<f64>, _)>| tensor.map_or(vec![], |(values, _)| values.clone());
         same_bits(&format!("{name} of {what}"), &values(got), &values(want))?;
     }
     Ok(())
 }
 
+fn all_dense(case: &Case) -> bool {
+    [case.x_layout, case.dy_layout, case.second_layout] == [Layout::Dense; 3]
+}
+
 /// The first, the middle and the last row alone, and all rows but the first two, on dense cases of
-/// at most 100 000 elements.
+/// at most 100 000 elements. Rows that lie side by side, or belong to a turn of gamma's rows, stay
+/// together.
 pub(super) fn batch(trial: &Trial<'_>) -> Checked {
     let case = trial.case;
-    let rows = case.rows();
+    let rows = case.units();
     if rows < 2 {
-        return Err(Verdict::skip("there is only one row"));
+        return Err(Verdict::skip("there is only one row, or group of rows"));
     }
-    if (case.x_layout, case.dy_layout) != (Layout::Dense, Layout::Dense) {
+    if !all_dense(case) {
         return Err(Verdict::skip(
             "parts of a view are not stored as the whole is",
         ));
     }
     at_most(trial, 100_000)?;
-    let whole = trial.training()?;
+    let whole = per_element(trial.training()?)?;
     let mut parts = vec![0..1, rows / 2..rows / 2 + 1, rows - 1..rows, 2..rows];
     parts.dedup();
     for part in parts.into_iter().filter(|part| !part.is_empty()) {
-        let alone = trial.run(&case.with_rows(part.clone()), Want::all(case.affine))?;
-        let elements = part.start * case.row_len()..part.end * case.row_len();
-        let what = format!("of rows {part:?} of {rows}, alone and in the batch");
-        same_bits(&format!("y {what}"), &alone.y, &whole.y[elements.clone()])?;
-        same_bits(&format!("dx {what}"), dx(&alone)?, &dx(whole)?[elements])?;
+        let alone = trial.run(&case.with_units(part.clone()), Want::all(case))?;
+        let elements = part.start * case.unit_len()..part.end * case.unit_len();
+        for ((name, alone), (_, whole)) in per_element(&alone)?.into_iter().zip(&whole) {
+            let what = format!("{name} of rows {part:?} of {rows}, alone and in the batch");
+            same_bits(&what, alone, &whole[elements.clone()])?;
+        }
     }
     Ok(Verdict::PASS)
 }
 
-fn dx(outcome: &Outcome) -> Result<&[f64], Verdict> {
-    match &outcome.dx {
-        Some((values, _)) => Ok(values),
-        None => Err(Verdict::Fail("dx is missing".into())),
-    }
-}
-
-/// The same rows as two axes, on dense cases of at most 100 000 elements.
+/// The same rows behind a single axis, on dense cases of at most 100 000 elements.
 pub(super) fn rank(trial: &Trial<'_>) -> Checked {
     let case = trial.case;
-    if case.shape.len() == 2 {
-        return Err(Verdict::skip("there are two axes already"));
+    if case.shape.len() == case.unit_shape().len() + 1 {
+        return Err(Verdict::skip(
+            "there is a single axis before the rows already",
+        ));
     }
-    if (case.x_layout, case.dy_layout) != (Layout::Dense, Layout::Dense) {
+    if !all_dense(case) {
         return Err(Verdict::skip("a view of another rank is not stored alike"));
     }
     at_most(trial, 100_000)?;
     let mut flat = case.clone();
     flat.name = format!("{}+two_axes", case.name);
-    flat.shape = vec![case.rows(), case.row_len()];
-    let got = trial.training()?;
-    let want = trial.run(&flat, Want::all(case.affine))?;
-    same_bits("y in this shape and in two axes", &got.y, &want.y)?;
-    same_bits("dx in this shape and in two axes", dx(got)?, dx(&want)?)?;
+    flat.shape = [&[case.units()], case.unit_shape()].concat();
+    let got = per_element(trial.training()?)?;
+    let want = trial.run(&flat, Want::all(case))?;
+    for ((name, got), (_, want)) in got.into_iter().zip(per_element(&want)?) {
+        same_bits(
+            &format!("{name} in this shape and behind one axis"),
+            got,
+            want,
+        )?;
+    }
     Ok(Verdict::PASS)
 }
 
@@ -115,60 +122,7 @@ pub(super) fn whole_partial(trial: &Trial<'_>) -> Checked {
     let mut none = case.clone();
     none.name = format!("{}+no_partial", case.name);
     none.partial = None;
-    let want = trial.run(&none, Want::all(case.affine))?;
+    let want = trial.run(&none, Want::all(case))?;
     same_outcome("p = 1 and no p", trial.training()?, &want)?;
     Ok(Verdict::PASS)
-}
-
-/// x times 8 and times 1/8, epsilon times the square of it, on cases of at most 4096 elements.
-///
-/// Judged by the tolerance, as a reciprocal root in hardware need not treat all powers alike.
-pub(super) fn scale(trial: &Trial<'_>) -> Checked {
-    at_most(trial, 4096)?;
-    if trial.case.x_layout.repeats() {
-        return Err(Verdict::skip(
-            "a layout that repeats elements cannot be given values",
-        ));
-    }
-    let mut worst = 0.0_f64;
-    for factor in [8.0, 0.125] {
-        let Some(scaled) = scaled(trial.case, factor) else {
-            return Err(Verdict::skip("the scaled values do not fit the type"));
-        };
-        let got = trial.run(&scaled, Want::all(scaled.affine))?;
-        let about = |mismatch| Verdict::Fail(format!("x scaled by {factor}: {mismatch}"));
-        worst = worst.max(trial.compare(Quantity::Y, &got.y).map_err(about)?.worst);
-        if let Some((dgamma, _)) = &got.dgamma {
-            worst = worst.max(
-                trial
-                    .compare(Quantity::Dgamma, dgamma)
-                    .map_err(about)?
-                    .worst,
-            );
-        }
-        let dx: Vec<f64> = dx(&got)?.iter().map(|dx| dx * factor).collect();
-        if dx
-            .iter()
-            .all(|dx| comfortable(trial.case, *dx) && comfortable(trial.case, *dx / factor))
-        {
-            worst = worst.max(trial.compare(Quantity::Dx, &dx).map_err(about)?.worst);
-        }
-    }
-    Ok(Verdict::Pass { error: worst })
-}
-
-/// Is the value far from where its kind loses precision or overflows?
-fn comfortable(case: &Case, value: f64) -> bool {
-    value == 0.0
-        || (case.x_kind.min_normal()..=case.x_kind.max_finite() / 8.0).contains(&value.abs())
-}
-
-fn scaled(case: &Case, factor: f64) -> Option<Case> {
-    let x: Vec<f64> = case.x().iter().map(|x| x * factor).collect();
-    if !x.iter().all(|x| comfortable(case, *x)) {
-        return None;
-    }
-    let mut scaled = case.with_values("scaled", x, case.dy());
-    scaled.epsilon = case.statistic().round(case.epsilon) * factor * factor;
-    Some(scaled)
 }

@@ -2,11 +2,13 @@
 
 mod invariance;
 mod isolation;
+mod scale;
 mod tracking;
 mod values;
 
 use crate::compare::{Mismatch, Summary};
 use crate::judge::Trial;
+use crate::subject::Outcome;
 
 /// The outcome of checking one property on one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,8 +76,12 @@ macro_rules! properties {
 properties! {
     /// y is right within the tolerance.
     "forward values" => values::y,
+    /// The updated residual stream is correctly rounded.
+    "sum values" => values::sum,
     /// dx is right within the tolerance.
     "dx values" => values::dx,
+    /// The gradient of the residual or the gate is right within the tolerance.
+    "dsecond values" => values::dsecond,
     /// dgamma is right within the tolerance.
     "dgamma values" => values::dgamma,
     /// dbeta is right within the tolerance.
@@ -86,23 +92,24 @@ properties! {
     "gradients exactly for tracked inputs" => tracking::gradients,
     /// Nothing that the caller can still see is overwritten.
     "inputs unchanged" => tracking::inputs_unchanged,
-    /// y has the same bits whether or not gradients are tracked.
+    /// y and the sum have the same bits whether or not gradients are tracked.
     "inference equals training" => tracking::inference_equals_training,
     /// Running twice gives the same bits.
     "deterministic" => invariance::deterministic,
     /// Another epsilon and other values on the same shape leave nothing behind.
     "no memory of earlier calls" => invariance::no_memory,
-    /// A row has the same bits of y and dx alone, in a part of the batch, and in the batch.
+    /// A row has the same bits of y, the sum, dx and dsecond alone, in a part of the batch, and in the batch.
     "batch invariance" => invariance::batch,
-    /// The same rows as two axes give the same bits of y and dx.
+    /// The same rows behind one axis, or two axes in all, give the same bits of the same.
     "rank invariance" => invariance::rank,
     /// p = 1 gives the bits of no p at all.
     "whole partial equals none" => invariance::whole_partial,
-    /// Scaling x and the root of epsilon by a power of two leaves y and dgamma right, and divides dx.
-    "scale invariance" => invariance::scale,
+    /// Scaling x, and the residual, and the root of epsilon by a power of two leaves y, dgamma and
+    /// dgate right, multiplies the sum, and divides dx.
+    "scale invariance" => scale::scale,
     /// NaN and the largest value beyond the first k columns leave the other outputs as they were.
     "prefix independence" => isolation::prefix,
-    /// NaN in one row leaves y and dx of the others as they were.
+    /// NaN in one row leaves y, the sum, dx and dsecond of the others as they were.
     "rows are independent" => isolation::rows,
 }
 
@@ -151,4 +158,16 @@ fn same_bits(what: &str, got: &[f64], want: &[f64]) -> Result<(), Verdict> {
             want[index],
         ))),
     }
+}
+
+/// What a run that tracks everything returned for each element of x, by name.
+fn per_element(outcome: &Outcome) -> Result<Vec<(&'static str, &[f64])>, Verdict> {
+    let Some((dx, _)) = &outcome.dx else {
+        return Err(Verdict::Fail("dx is missing".into()));
+    };
+    let mut all = vec![("y", outcome.y.as_slice()), ("dx", dx.as_slice())];
+    for (name, tensor) in [("sum", &outcome.sum), ("dsecond", &outcome.dsecond)] {
+        all.extend(tensor.iter().map(|(values, _)| (name, values.as_slice())));
+    }
+    Ok(all)
 }

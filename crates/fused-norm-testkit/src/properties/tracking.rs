@@ -10,11 +10,11 @@ use crate::subject::Want;
 pub(super) fn gradients(trial: &Trial<'_>) -> Checked {
     at_most(trial, 4096)?;
     let mut worst = 0.0_f64;
-    for want in Want::combinations(trial.case.affine) {
+    for want in Want::combinations(trial.case) {
         let fresh;
         let outcome = if want == Want::NOTHING {
             trial.inference()?
-        } else if want == Want::all(trial.case.affine) {
+        } else if want == Want::all(trial.case) {
             trial.training()?
         } else {
             fresh = trial.run(trial.case, want)?;
@@ -23,6 +23,7 @@ pub(super) fn gradients(trial: &Trial<'_>) -> Checked {
         let while_tracking = format!("while tracking {}", want.describe());
         for (quantity, wanted) in [
             (Quantity::Dx, want.x),
+            (Quantity::Dsecond, want.second),
             (Quantity::Dgamma, want.gamma),
             (Quantity::Dbeta, want.beta),
         ] {
@@ -57,12 +58,14 @@ pub(super) fn inputs_unchanged(trial: &Trial<'_>) -> Checked {
     Ok(Verdict::PASS)
 }
 
-/// The output of both runs.
+/// The outputs of both runs.
 pub(super) fn inference_equals_training(trial: &Trial<'_>) -> Checked {
-    same_bits(
-        "y of inference and training",
-        &trial.inference()?.y,
-        &trial.training()?.y,
-    )?;
+    let (inference, training) = (trial.inference()?, trial.training()?);
+    same_bits("y of inference and training", &inference.y, &training.y)?;
+    let sums = [&inference.sum, &training.sum].map(|sum| match sum {
+        Some((values, _)) => values.as_slice(),
+        None => &[],
+    });
+    same_bits("sum of inference and training", sums[0], sums[1])?;
     Ok(Verdict::PASS)
 }

@@ -56,6 +56,30 @@ faults! {
         LastTwoAxes,
         /// A row of zeros becomes NaN.
         ZeroRowNan,
+        /// Another axis than the last is asked for, and the last is normalised.
+        LastAxis,
+        /// The gate is on the other side of the normalisation.
+        GateOrdersSwapped,
+        /// The gate goes through a sigmoid only.
+        SigmoidGate,
+        /// A transposed residual or gate is read as if it were dense.
+        SecondStridesIgnored,
+        /// `1 + gamma` is formed in the kind of x.
+        CentredInHalf,
+        /// The factor is gamma where it should be `1 + gamma`.
+        ZeroCenteredIgnored,
+        /// One rounding at the store where rounding before gamma is asked for.
+        RoundsOnce,
+        /// The statistic reads the whole axis instead of the group.
+        StatisticOverAxis,
+        /// Every row takes the first row of gamma.
+        FirstGammaRow,
+        /// The sum is rounded before the statistic and the normalisation read it.
+        StatisticOfRoundedSum,
+    }
+    "sum values" {
+        /// The updated residual stream is not returned.
+        SumMissing,
     }
     "dx values" {
         /// `c` runs over the first k columns only.
@@ -72,6 +96,20 @@ faults! {
         RstdCubed,
         /// Gamma is left out of dx.
         GammaIgnoredInDx,
+        /// A gate before the norm is left out of dx.
+        GateIgnoredInDx,
+        /// The backward pass reads x instead of the sum.
+        BackwardReadsX,
+        /// The gradient that flows into the sum from elsewhere is dropped.
+        SumGradientDropped,
+    }
+    "dsecond values" {
+        /// The derivative of silu is taken to be the sigmoid.
+        SlopeIsSigmoid,
+        /// The gradient of a gate after the norm reads rows without beta.
+        GateGradientWithoutBeta,
+        /// The residual gets no gradient.
+        ResidualGradientDropped,
     }
     "dgamma values" {
         /// `x * rstd` is recovered as `y / gamma` in dgamma.
@@ -84,14 +122,20 @@ faults! {
         LastPartialDropped,
         /// dgamma and dbeta are NaN when there are no rows.
         EmptyUninitialised,
+        /// Every row of dgamma is the sum of all.
+        DgammaOverGroups,
     }
     "dbeta values" {
         /// dbeta is multiplied by gamma.
         DbetaScaled,
+        /// A gate after the norm is left out of dbeta.
+        GateIgnoredInDbeta,
     }
     "output types" {
         /// The output has the kind of gamma.
         OutputInGammaKind,
+        /// The sum is not rounded to its kind.
+        SumUnrounded,
     }
     "gradients exactly for tracked inputs" {
         /// There is no gradient of x at all.
@@ -100,6 +144,8 @@ faults! {
         NeedlessGradient,
         /// dgamma exists only when x is tracked.
         DgammaNeedsX,
+        /// The gate gets no gradient.
+        GateGradientMissing,
     }
     "inputs unchanged" {
         /// x is overwritten with y.

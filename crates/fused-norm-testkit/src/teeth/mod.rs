@@ -5,6 +5,8 @@
 
 mod backward;
 mod fault;
+mod misread;
+mod operands;
 mod scalar;
 mod statistic;
 

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use super::fault::Fault;
-use crate::case::{Case, Layout};
+use super::operands::Operands;
+use crate::case::{Case, GateOrder, Variant};
 use crate::kind::FloatKind;
 use crate::subject::{Outcome, Subject, Want};
 
@@ -41,40 +42,61 @@ impl Scalar {
         self.fault == Some(fault)
     }
 
-    fn forward(&self, case: &Case, rows: &Rows<'_>) -> Vec<f64> {
-        let Rows {
-            x,
-            rstds,
+    fn forward(&self, case: &Case, operands: &Operands, rstds: &[f64]) -> Vec<f64> {
+        let r = |value| operands.arithmetic.round(value);
+        let after = case.variant == Variant::Gated(GateOrder::AfterNorm);
+        let mut y = self.normalised(case, operands, rstds);
+        if let (true, Some(silu)) = (after, &operands.silu) {
+            y.iter_mut().zip(silu).for_each(|(y, by)| *y = r(*y * by));
+        }
+        let kind = self.output_kind(case);
+        y.iter_mut().for_each(|y| *y = kind.round(*y));
+        y
+    }
+
+    /// The normalised, scaled and shifted rows in the kind of the statistic.
+    pub(super) fn normalised(&self, case: &Case, operands: &Operands, rstds: &[f64]) -> Vec<f64> {
+        let Operands {
+            u,
             gamma,
+            factor,
             beta,
             arithmetic,
-        } = rows;
+            ..
+        } = operands;
         let r = |value| arithmetic.round(value);
-        let n = case.row_len();
-        let mut y = Vec::with_capacity(x.len());
-        for (row, rstd) in x.chunks_exact(n).zip(*rstds) {
-            for (j, x) in row.iter().enumerate() {
-                if self.has(Fault::TailSkipped) && j >= n / 8 * 8 {
-                    y.push(*x);
-                    continue;
-                }
-                let mut value = r(x * rstd);
-                if self.has(Fault::CastThenMultiply) {
-                    value = case.x_kind.round(value);
-                }
-                if let Some(gamma) = gamma {
-                    value = r(value * r(gamma[j]));
-                }
-                if let Some(beta) = beta {
-                    let by = if self.has(Fault::BetaScaled) {
-                        gamma.map_or(1.0, |gamma| gamma[j])
-                    } else {
-                        1.0
-                    };
-                    value = r(value + r(r(beta[j]) * by));
-                }
-                y.push(self.output_kind(case).round(value));
+        let steps = case.rounds_before_gamma();
+        let step = |value| {
+            if steps {
+                case.x_kind.round(value)
+            } else {
+                value
             }
+        };
+        let n = case.row_len();
+        let period = n * case.gamma_rows();
+        let mut y = Vec::with_capacity(u.len());
+        for (index, x) in u.iter().enumerate() {
+            let parameter = index % period;
+            if self.has(Fault::TailSkipped) && index % n >= n / 8 * 8 {
+                y.push(*x);
+                continue;
+            }
+            let mut value = step(r(x * rstds[index / n]));
+            if self.has(Fault::CastThenMultiply) {
+                value = case.x_kind.round(value);
+            }
+            if let Some(factor) = factor {
+                value = step(r(value * step(factor[parameter])));
+            }
+            if let Some(beta) = beta {
+                let by = match gamma {
+                    Some(gamma) if self.has(Fault::BetaScaled) => gamma[parameter],
+                    _ => 1.0,
+                };
+                value = step(r(value + r(step(r(beta[parameter])) * by)));
+            }
+            y.push(value);
         }
         y
     }
@@ -104,15 +126,6 @@ impl Scalar {
     }
 }
 
-/// What both passes read.
-pub(super) struct Rows<'a> {
-    pub x: &'a [f64],
-    pub rstds: &'a [f64],
-    pub gamma: Option<&'a [f64]>,
-    pub beta: Option<&'a [f64]>,
-    pub arithmetic: FloatKind,
-}
-
 impl Subject for Scalar {
     fn name(&self) -> String {
         match self.fault {
@@ -126,51 +139,50 @@ impl Subject for Scalar {
     }
 
     fn run(&self, case: &Case, want: Want) -> Result<Outcome, String> {
-        let single = self.has(Fault::DoubleInSingle);
-        let arithmetic = if single {
+        let case = &self.misread(case);
+        let arithmetic = if self.has(Fault::DoubleInSingle) {
             FloatKind::F32
         } else {
             case.statistic()
         };
-        let x = if self.has(Fault::StridesIgnored) && case.x_layout == Layout::Transposed {
-            case.base_x().values
-        } else {
-            case.x()
-        };
-        let mut rstds = self.statistics(case, &x, arithmetic);
+        let operands = self.operands(case, arithmetic);
+        let mut rstds = self.statistics(case, &operands.u, arithmetic);
         if self.has(Fault::InferenceCoarser) && !want.any() && !case.x_kind.is_half() {
             rstds
                 .iter_mut()
                 .for_each(|rstd| *rstd = FloatKind::BF16.round(*rstd));
         }
-        let (gamma, beta) = (case.gamma(), case.beta());
-        let rows = Rows {
-            x: &x,
-            rstds: &rstds,
-            gamma: gamma.as_deref(),
-            beta: beta.as_deref(),
-            arithmetic,
+        let sum = match case.variant {
+            Variant::Add if self.has(Fault::SumMissing) => None,
+            Variant::Add if self.has(Fault::SumUnrounded) => Some(operands.u.clone()),
+            Variant::Add => Some(self.sum(case, &operands.u)),
+            _ => None,
         };
         let mut outcome = Outcome {
-            y: self.forward(case, &rows),
+            y: case.in_axes(&self.forward(case, &operands, &rstds)),
             y_kind: self.output_kind(case),
+            sum: sum.map(|sum| (case.in_axes(&sum), case.x_kind)),
             dx: None,
+            dsecond: None,
             dgamma: None,
             dbeta: None,
             inputs_unchanged: !self.has(Fault::OverwritesInput),
         };
         if want.any() {
             let all = self.has(Fault::NeedlessGradient);
-            let dy = case.dy();
+            let gradients = self.backward(case, &operands, &rstds);
             if (want.x || all) && !self.has(Fault::Detached) {
-                outcome.dx = Some((self.dx(case, &rows, &dy), case.x_kind));
+                outcome.dx = Some((case.in_axes(&gradients.dx), case.x_kind));
+            }
+            if let (true, Some(dsecond)) = (want.second || all, gradients.dsecond) {
+                outcome.dsecond = Some((case.in_axes(&dsecond), case.x_kind));
             }
             let needs_x = self.has(Fault::DgammaNeedsX);
             if case.affine.has_gamma() && (want.gamma || all) && (want.x || !needs_x) {
-                outcome.dgamma = Some((self.dgamma(case, &rows, &dy), case.gamma_kind));
+                outcome.dgamma = Some((gradients.dgamma, case.gamma_kind));
             }
             if case.affine.has_beta() && (want.beta || all) {
-                outcome.dbeta = Some((self.dbeta(case, &rows, &dy), case.beta_kind));
+                outcome.dbeta = Some((gradients.dbeta, case.beta_kind));
             }
         }
         Ok(outcome)

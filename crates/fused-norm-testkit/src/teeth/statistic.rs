@@ -29,7 +29,7 @@ impl Scalar {
     }
 
     /// Adds up block after block, each in interleaved parts.
-    pub(super) fn sum(kind: FloatKind, terms: impl Iterator<Item = f64>) -> f64 {
+    pub(super) fn total(kind: FloatKind, terms: impl Iterator<Item = f64>) -> f64 {
         let mut total = 0.0;
         let mut lanes = [0.0; LANES];
         let mut close = |lanes: &mut [f64; LANES]| {
@@ -89,7 +89,7 @@ impl Scalar {
             }
         };
         let start = start.min(prefix.len());
-        let mut total = Self::sum(
+        let mut total = Self::total(
             kind,
             prefix[start..].iter().chain(&prefix[..start]).map(square),
         );
