@@ -78,6 +78,7 @@ fn classes() -> impl Iterator<Item = RowClass> {
     row_lens()
         .into_iter()
         .flat_map(move |len| kinds.map(|kind| row_class(len, ElemType::Float(kind))))
+        .flat_map(|class| [class, class.with_inputs(2)])
 }
 
 fn assert_fits(blueprint: &Blueprint, class: &RowClass, pass: Pass, limits: &DeviceLimits) {
@@ -194,6 +195,39 @@ fn the_routine_follows_the_row_on_a_gpu_with_planes_of_32() {
             backward,
             "{row_len} {kind:?} backward"
         );
+    }
+}
+
+/// What registers hold is shared by two rows: longer ones change to the next routine at half the length.
+#[test]
+fn rows_beside_x_take_their_share_of_the_registers() {
+    use Routine::{Cube, Looped, Plane};
+    let table = [
+        // row_len, type, forward, backward
+        (64, FloatKind::F32, Plane, Plane),
+        (64, FloatKind::BF16, Plane, Plane),
+        (128, FloatKind::F32, Plane, Plane),
+        (512, FloatKind::F32, Plane, Cube),
+        (1024, FloatKind::F32, Cube, Cube),
+        (1024, FloatKind::BF16, Cube, Cube),
+        (4096, FloatKind::F32, Cube, Cube),
+        (8192, FloatKind::BF16, Cube, Cube),
+        (16_384, FloatKind::F32, Looped, Looped),
+        (16_384, FloatKind::BF16, Cube, Looped),
+        (32_768, FloatKind::BF16, Looped, Looped),
+    ];
+    for (row_len, kind, forward, backward) in table {
+        let class = row_class(row_len, ElemType::Float(kind)).with_inputs(2);
+        for (pass, routine) in [(Pass::Forward, forward), (Pass::Backward, backward)] {
+            let blueprint = select(&class, pass, &gpu());
+            assert_eq!(blueprint.routine, routine, "{row_len} {kind:?} {pass:?}");
+            let held = (blueprint.vectors as usize * blueprint.vector_size).max(1);
+            let alone = select(&class.with_inputs(1), pass, &gpu());
+            if alone.vectors > 0 {
+                let most = alone.vectors as usize * alone.vector_size;
+                assert!(held <= most, "{row_len} {kind:?} {pass:?}: {blueprint:?}");
+            }
+        }
     }
 }
 

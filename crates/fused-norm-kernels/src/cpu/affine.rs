@@ -1,14 +1,17 @@
 use crate::{Error, Problem};
 
 /// What is done to the normalised values, in the statistic's type: nothing, a scale, or a scale and
-/// a shift. Each slice has `row_len` elements.
+/// a shift.
+///
+/// Each slice has `gamma_rows` rows of `row_len` elements, as they are stored: where the problem
+/// centres gamma at zero or rounds before it, the kernels do.
 #[derive(Debug, Clone, Copy)]
 pub enum Affine<'a, S> {
     /// `y = x·rstd`
     None,
     /// `y = x·rstd·gamma`
     Scale {
-        /// One factor a column.
+        /// One factor a column; a [zero-centred](Problem::with_zero_centered) one is `1 + gamma`.
         gamma: &'a [S],
     },
     /// `y = x·rstd·gamma + beta`
@@ -40,7 +43,7 @@ impl<'a, S> Affine<'a, S> {
     pub(super) fn check(&self, problem: &Problem) -> Result<(), Error> {
         for (buffer, parameter) in [("gamma", self.gamma()), ("beta", self.beta())] {
             if let Some(parameter) = parameter {
-                check_length(buffer, problem.row_len(), parameter.len())?;
+                check_length(buffer, problem.gamma_len(), parameter.len())?;
             }
         }
         Ok(())

@@ -1,16 +1,18 @@
 //! The backward pass: checks, memory, which task computes which rows, and the sum of the tasks'
 //! partial dgamma and dbeta.
 
-use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
-use super::affine::check_length;
+use super::affine::{Affine, check_length};
+use super::factors::{Factors, GammaRows};
 use super::row::{
-    Copied, Discard, InPlace, Ones, Streamed, accumulate, correlate, fence, input_gradient,
+    Copied, Discard, InPlace, New, Ones, Same, Streamed, accumulate, correlate, fence,
+    input_gradient,
 };
 use super::split::{self, streams};
-use super::{Element, Rows, Statistic};
+use super::sums::Sums;
+use super::{Element, Rows};
 use crate::{Error, Problem};
 
 /// Which gradients are computed. No work is done for the others.
@@ -29,9 +31,9 @@ pub struct Wanted {
 pub struct Gradients<T: Element> {
     /// `rows·row_len`, dense; `None` too where dx has overwritten dy.
     pub dx: Option<Vec<T>>,
-    /// `row_len`, in the type of computation.
+    /// As many as gamma has, in the type of computation.
     pub dgamma: Option<Vec<T::Statistic>>,
-    /// `row_len`, in the type of computation.
+    /// As many as gamma has, or would have, in the type of computation.
     pub dbeta: Option<Vec<T::Statistic>>,
 }
 
@@ -39,7 +41,7 @@ pub struct Gradients<T: Element> {
 struct Saved<'a, T: Element> {
     x: Rows<'a, T>,
     rstd: &'a [T::Statistic],
-    gamma: Option<&'a [T::Statistic]>,
+    affine: Affine<'a, T::Statistic>,
 }
 
 /// The gradients of [`forward`](super::forward), from `dy` and what the forward pass had and saved.
@@ -55,8 +57,22 @@ pub fn backward<T: Element>(
     gamma: Option<&[T::Statistic]>,
     wanted: Wanted,
 ) -> Result<Gradients<T>, Error> {
+    (T::instances().backward)(problem, dy, x, rstd, gamma, wanted)
+}
+
+pub(in crate::cpu) fn into_new<T: Element>(
+    problem: &Problem,
+    dy: Rows<'_, T>,
+    x: Rows<'_, T>,
+    rstd: &[T::Statistic],
+    gamma: Option<&[T::Statistic]>,
+    wanted: Wanted,
+) -> Result<Gradients<T>, Error> {
     dy.check("dy", problem)?;
-    let saved = Saved::checked(problem, x, rstd, gamma, wanted)?;
+    x.check("x", problem)?;
+    let factors = check_saved::<T>(problem, rstd, gamma, wanted)?;
+    let affine = factors.affine();
+    let saved = Saved { x, rstd, affine };
     let rows = split::backward_rows(problem);
     let elements = problem.elements();
     if !wanted.dx {
@@ -92,8 +108,22 @@ pub fn backward_in_place<T: Element>(
     gamma: Option<&[T::Statistic]>,
     wanted: Wanted,
 ) -> Result<Gradients<T>, Error> {
+    (T::instances().backward_in_place)(problem, dy, x, rstd, gamma, wanted)
+}
+
+pub(in crate::cpu) fn in_place<T: Element>(
+    problem: &Problem,
+    dy: &mut [T],
+    x: Rows<'_, T>,
+    rstd: &[T::Statistic],
+    gamma: Option<&[T::Statistic]>,
+    wanted: Wanted,
+) -> Result<Gradients<T>, Error> {
     check_length("dy", problem.elements(), dy.len())?;
-    let saved = Saved::checked(problem, x, rstd, gamma, wanted)?;
+    x.check("x", problem)?;
+    let factors = check_saved::<T>(problem, rstd, gamma, wanted)?;
+    let affine = factors.affine();
+    let saved = Saved { x, rstd, affine };
     let rows = split::backward_rows(problem);
     let sources = dy
         .chunks_mut(rows * problem.row_len())
@@ -102,23 +132,19 @@ pub fn backward_in_place<T: Element>(
     Ok(run(problem, rows, sources, &saved, wanted))
 }
 
-impl<'a, T: Element> Saved<'a, T> {
-    fn checked(
-        problem: &Problem,
-        x: Rows<'a, T>,
-        rstd: &'a [T::Statistic],
-        gamma: Option<&'a [T::Statistic]>,
-        wanted: Wanted,
-    ) -> Result<Self, Error> {
-        x.check("x", problem)?;
-        check_length("rstd", problem.rows(), rstd.len())?;
-        if let Some(gamma) = gamma {
-            check_length("gamma", problem.row_len(), gamma.len())?;
-        } else if wanted.dgamma {
-            return Err(Error::MissingParameter("gamma"));
-        }
-        Ok(Self { x, rstd, gamma })
+/// Checks what a forward pass has saved beside x, and makes of gamma what enters the gradients.
+pub(super) fn check_saved<'a, T: Element>(
+    problem: &Problem,
+    rstd: &[T::Statistic],
+    gamma: Option<&'a [T::Statistic]>,
+    wanted: Wanted,
+) -> Result<Factors<'a, T::Statistic>, Error> {
+    check_length("rstd", problem.rows(), rstd.len())?;
+    if gamma.is_none() && wanted.dgamma {
+        return Err(Error::MissingParameter("gamma"));
     }
+    let affine = gamma.map_or(Affine::None, |gamma| Affine::Scale { gamma });
+    Factors::backward(problem, affine)
 }
 
 /// Where a task's dy is, and its dx goes.
@@ -136,27 +162,6 @@ struct Task<'a, T> {
     first_row: usize,
     rows: usize,
     source: Source<'a, T>,
-}
-
-/// dgamma and dbeta, or what some rows add to them; empty if not wanted.
-struct Sums<S> {
-    dgamma: Vec<S>,
-    dbeta: Vec<S>,
-}
-
-impl<S: Statistic> Sums<S> {
-    fn zeros(row_len: usize, wanted: Wanted) -> Self {
-        let zeros = |wanted| vec![S::default(); if wanted { row_len } else { 0 }];
-        Self {
-            dgamma: zeros(wanted.dgamma),
-            dbeta: zeros(wanted.dbeta),
-        }
-    }
-
-    fn add(&mut self, partial: &Self) {
-        add(&mut self.dgamma, &partial.dgamma);
-        add(&mut self.dbeta, &partial.dbeta);
-    }
 }
 
 /// Runs the tasks; dx is where their sources say. Their partial sums are added in the order of their
@@ -180,7 +185,7 @@ fn run<T: Element>(
             }
         })
         .collect();
-    let mut sums = Sums::zeros(problem.row_len(), wanted);
+    let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
     split::run(
         problem,
         tasks,
@@ -192,12 +197,6 @@ fn run<T: Element>(
         dx: None,
         dgamma: wanted.dgamma.then_some(sums.dgamma),
         dbeta: wanted.dbeta.then_some(sums.dbeta),
-    }
-}
-
-fn add<S: Statistic>(sums: &mut [S], terms: &[S]) {
-    for (sum, term) in sums.iter_mut().zip(terms) {
-        *sum += *term;
     }
 }
 
@@ -216,51 +215,65 @@ fn gradient_rows<T: Element>(
         mut source,
     } = task;
     let stream = streams::<T>(problem);
-    let mut sums = Sums::zeros(row_len, wanted);
-    let (dgamma, dbeta) = (&mut sums.dgamma[..], &mut sums.dbeta[..]);
-    for index in 0..rows {
+    let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
+    let parameters = GammaRows::of(saved.affine, problem, first_row);
+    for (index, (columns, affine)) in (0..rows).zip(parameters) {
         let row = first_row + index;
         let x = saved.x.row(row, row_len);
         let rstd = saved.rstd[row];
         let range = index * row_len..(index + 1) * row_len;
+        let gamma = affine.gamma();
         let dy = match &source {
             Source::Sums(dy) | Source::Copied(dy, _) => dy.row(row, row_len),
             Source::InPlace(dy) => &dy[range.clone()],
         };
         if wanted.dbeta {
-            accumulate(dy, &mut &mut dbeta[..]);
+            accumulate::<T>(dy, &mut &mut sums.dbeta[columns.clone()]);
         }
-        let sum = match (wanted.dx, saved.gamma, wanted.dgamma) {
-            (true, Some(gamma), true) => correlate(dy, x, rstd, gamma, &mut &mut dgamma[..]),
-            (true, Some(gamma), false) => correlate(dy, x, rstd, gamma, &mut Discard),
-            (true, None, _) => correlate(dy, x, rstd, Ones, &mut Discard),
+        let sum = match (wanted.dx, gamma, wanted.dgamma) {
+            (true, Some(gamma), true) => {
+                let dgamma = &mut &mut sums.dgamma[columns];
+                correlate::<T>(dy, x, rstd, gamma, dgamma)
+            }
+            (true, Some(gamma), false) => correlate::<T>(dy, x, rstd, gamma, &mut Discard),
+            (true, None, _) => correlate::<T>(dy, x, rstd, Ones, &mut Discard),
             (false, _, true) => {
-                correlate(dy, x, rstd, Ones, &mut &mut dgamma[..]);
+                let dgamma = &mut &mut sums.dgamma[columns];
+                correlate::<T>(dy, x, rstd, Ones, dgamma);
                 continue;
             }
             (false, _, false) => continue,
         };
-        let mean = T::Statistic::from_f64(sum / problem.stat_len() as f64);
         let k = problem.stat_len();
-        match (&mut source, saved.gamma) {
+        let mean = Same(T::Statistic::from_f64(sum / k as f64));
+        let rstd = Same(rstd);
+        match (&mut source, stream) {
             (Source::Sums(_), _) => {}
-            (Source::Copied(dy, dx), gamma) => {
+            (Source::Copied(dy, dx), true) => {
                 let row = Copied {
                     from: dy.row(row, row_len),
-                    to: &mut dx[range],
+                    to: Streamed(&mut dx[range]),
                 };
-                match (gamma, stream) {
-                    (Some(gamma), true) => input_gradient(Streamed(row), x, rstd, gamma, mean, k),
-                    (Some(gamma), false) => input_gradient(row, x, rstd, gamma, mean, k),
-                    (None, true) => input_gradient(Streamed(row), x, rstd, Ones, mean, k),
-                    (None, false) => input_gradient(row, x, rstd, Ones, mean, k),
+                match gamma {
+                    Some(gamma) => input_gradient::<T>(row, x, rstd, gamma, mean, k),
+                    None => input_gradient::<T>(row, x, rstd, Ones, mean, k),
                 }
             }
-            (Source::InPlace(dy), gamma) => {
+            (Source::Copied(dy, dx), false) => {
+                let row = Copied {
+                    from: dy.row(row, row_len),
+                    to: New(&mut dx[range]),
+                };
+                match gamma {
+                    Some(gamma) => input_gradient::<T>(row, x, rstd, gamma, mean, k),
+                    None => input_gradient::<T>(row, x, rstd, Ones, mean, k),
+                }
+            }
+            (Source::InPlace(dy), _) => {
                 let row = InPlace(&mut dy[range]);
                 match gamma {
-                    Some(gamma) => input_gradient(row, x, rstd, gamma, mean, k),
-                    None => input_gradient(row, x, rstd, Ones, mean, k),
+                    Some(gamma) => input_gradient::<T>(row, x, rstd, gamma, mean, k),
+                    None => input_gradient::<T>(row, x, rstd, Ones, mean, k),
                 }
             }
         }
@@ -269,32 +282,4 @@ fn gradient_rows<T: Element>(
         fence();
     }
     sums
-}
-
-/// One row as one task, for tests: dx, which overwrites dy, and the terms of dgamma.
-#[cfg(test)]
-#[inline(always)]
-pub(super) fn gradient_row<T: Element>(
-    problem: &Problem,
-    x: Rows<'_, T>,
-    rstd: T::Statistic,
-    gamma: &[T::Statistic],
-    dy: &mut [T],
-) -> Vec<T::Statistic> {
-    let saved = Saved {
-        x,
-        rstd: &[rstd],
-        gamma: Some(gamma),
-    };
-    let wanted = Wanted {
-        dx: true,
-        dgamma: true,
-        dbeta: false,
-    };
-    let task = Task {
-        first_row: 0,
-        rows: 1,
-        source: Source::InPlace(dy),
-    };
-    gradient_rows(problem, &saved, wanted, task).dgamma
 }

@@ -1,8 +1,10 @@
 use core::fmt::Debug;
-use core::ops::{Add, AddAssign, Mul, Sub};
+use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
 use half::{bf16, f16};
 
+use super::instances::Instances;
+use super::row::Decay;
 use super::{convert, f16c};
 
 mod sealed {
@@ -47,6 +49,17 @@ pub trait Element: Copy + Default + Debug + Send + Sync + sealed::Sealed + 'stat
         }
     }
 
+    /// [`narrow`](Self::narrow) of `value(lane)` for every lane.
+    // One loop, for the same reason.
+    #[inline(always)]
+    fn narrow_all<const N: usize>(value: impl Fn(usize) -> Self::Statistic) -> [Self; N] {
+        let mut narrow = [Self::default(); N];
+        for (lane, narrow) in narrow.iter_mut().enumerate() {
+            *narrow = Self::narrow(value(lane));
+        }
+        narrow
+    }
+
     /// The same value in f64; exact.
     fn to_f64(self) -> f64 {
         self.widen().to_f64()
@@ -54,6 +67,10 @@ pub trait Element: Copy + Default + Debug + Send + Sync + sealed::Sealed + 'stat
 
     /// The nearest value of the type of storage, ties to even: one rounding.
     fn from_f64(value: f64) -> Self;
+
+    /// The kernels of this type.
+    #[doc(hidden)]
+    fn instances() -> &'static Instances<Self>;
 }
 
 /// A type in which rows are computed: f64, f32.
@@ -63,10 +80,15 @@ pub trait Statistic:
     + AddAssign
     + Sub<Output = Self>
     + Mul<Output = Self>
+    + Div<Output = Self>
     + PartialOrd
+    + Decay
 {
     /// 1
     const ONE: Self;
+
+    /// −0
+    const NEGATIVE_ZERO: Self;
 
     /// The largest finite value.
     const LARGEST: f64;
@@ -97,6 +119,10 @@ impl Element for f64 {
     fn from_f64(value: f64) -> f64 {
         value
     }
+
+    fn instances() -> &'static Instances<f64> {
+        &Instances::ALL
+    }
 }
 
 impl Element for f32 {
@@ -120,6 +146,10 @@ impl Element for f32 {
     #[inline(always)]
     fn from_f64(value: f64) -> f32 {
         value as f32
+    }
+
+    fn instances() -> &'static Instances<f32> {
+        &Instances::ALL
     }
 }
 
@@ -151,8 +181,21 @@ impl Element for f16 {
     }
 
     #[inline(always)]
+    fn narrow_all<const N: usize>(value: impl Fn(usize) -> f32) -> [f16; N] {
+        let mut wide = [0.0; N];
+        for (lane, wide) in wide.iter_mut().enumerate() {
+            *wide = value(lane);
+        }
+        f16c::narrow(wide)
+    }
+
+    #[inline(always)]
     fn from_f64(value: f64) -> f16 {
         convert::f32_to_f16(convert::f64_to_f32_odd(value))
+    }
+
+    fn instances() -> &'static Instances<f16> {
+        &Instances::ALL
     }
 }
 
@@ -173,10 +216,16 @@ impl Element for bf16 {
     fn from_f64(value: f64) -> bf16 {
         convert::f32_to_bf16(convert::f64_to_f32_odd(value))
     }
+
+    fn instances() -> &'static Instances<bf16> {
+        &Instances::ALL
+    }
 }
 
 impl Statistic for f64 {
     const ONE: f64 = 1.0;
+
+    const NEGATIVE_ZERO: f64 = -0.0;
 
     const LARGEST: f64 = f64::MAX;
 
@@ -186,6 +235,8 @@ impl Statistic for f64 {
 
 impl Statistic for f32 {
     const ONE: f32 = 1.0;
+
+    const NEGATIVE_ZERO: f32 = -0.0;
 
     const LARGEST: f64 = f32::MAX as f64;
 

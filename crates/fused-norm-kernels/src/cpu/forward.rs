@@ -4,22 +4,46 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::affine::check_length;
-use super::row::{Copied, InPlace, Streamed, fence, normalise, rstd};
+use super::factors::{Factors, GammaRows};
+use super::row::{Copied, InPlace, New, Streamed, fence, normalise, rstd};
 use super::split::{self, streams};
 use super::{Affine, Element, Rows};
 use crate::{Error, Problem};
+
+/// What a forward pass returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Normalised<T: Element> {
+    /// `rows·row_len`, dense.
+    pub y: Vec<T>,
+    /// One a row, if wanted.
+    pub rstd: Option<Vec<T::Statistic>>,
+}
 
 /// `y`, dense.
 ///
 /// # Errors
 ///
 /// If a buffer does not fit the problem.
+///
+/// ```
+/// use fused_norm_kernels::{Problem, cpu};
+///
+/// // Two heads, each with its own gamma around zero: row r takes row r % 2 of it.
+/// let problem = Problem::new(4, 2, 2, 1e-9)?.with_gamma_rows(2)?.with_zero_centered(true);
+/// let x = [1.0_f64, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 5.0];
+/// let affine = cpu::Affine::Scale { gamma: &[0.0, 0.0, 1.0, 2.0] };
+/// let y = cpu::forward(&problem, cpu::Rows::dense(&x, 2), affine)?;
+/// for (y, expected) in y.iter().zip([1.0, 1.0, 2.0, 3.0, 1.0, 1.0, 2.0, 3.0]) {
+///     assert!((y - expected).abs() < 1e-8);
+/// }
+/// # Ok::<(), fused_norm_kernels::Error>(())
+/// ```
 pub fn forward<T: Element>(
     problem: &Problem,
     x: Rows<'_, T>,
     affine: Affine<'_, T::Statistic>,
 ) -> Result<Vec<T>, Error> {
-    forward_new(problem, x, affine, &mut [])
+    Ok((T::instances().forward)(problem, x, affine, false)?.y)
 }
 
 /// `y`, dense, and the rstd of every row.
@@ -33,9 +57,8 @@ pub fn forward_with_rstd<T: Element>(
     x: Rows<'_, T>,
     affine: Affine<'_, T::Statistic>,
 ) -> Result<(Vec<T>, Vec<T::Statistic>), Error> {
-    let mut rstd = alloc::vec![T::Statistic::default(); problem.rows()];
-    let y = forward_new(problem, x, affine, &mut rstd)?;
-    Ok((y, rstd))
+    let Normalised { y, rstd } = (T::instances().forward)(problem, x, affine, true)?;
+    Ok((y, rstd.unwrap_or_default()))
 }
 
 /// Overwrites `x`, dense, with `y`: the same bits as [`forward`].
@@ -58,63 +81,91 @@ pub fn forward_in_place<T: Element>(
     x: &mut [T],
     affine: Affine<'_, T::Statistic>,
 ) -> Result<(), Error> {
+    (T::instances().forward_in_place)(problem, x, affine)
+}
+
+pub(in crate::cpu) fn in_place<T: Element>(
+    problem: &Problem,
+    x: &mut [T],
+    affine: Affine<'_, T::Statistic>,
+) -> Result<(), Error> {
     check_length("x", problem.elements(), x.len())?;
-    affine.check(problem)?;
+    let factors = Factors::forward::<T>(problem, affine)?;
+    let affine = factors.affine();
     let rows = split::forward_rows(problem);
-    let tasks = x.chunks_mut(rows * problem.row_len()).collect();
+    let tasks = x.chunks_mut(rows * problem.row_len()).enumerate().collect();
     split::run(
         problem,
         tasks,
         #[inline(always)]
-        |x| overwrite_rows(problem, x, affine),
+        |(index, x)| overwrite_rows(problem, index * rows, x, affine),
         |()| {},
     );
     Ok(())
 }
 
 /// One task of a forward pass into new memory.
-struct Task<'a, T: Element> {
-    first_row: usize,
-    y: &'a mut [MaybeUninit<T>],
+pub(super) struct Task<'a, T: Element> {
+    pub first_row: usize,
+    pub y: &'a mut [MaybeUninit<T>],
     /// Empty if rstd is not wanted.
-    rstd: &'a mut [T::Statistic],
+    pub rstd: &'a mut [T::Statistic],
 }
 
-/// `rstd` has one element a row, or none if it is not wanted.
-fn forward_new<T: Element>(
+pub(in crate::cpu) fn into_new<T: Element>(
     problem: &Problem,
     x: Rows<'_, T>,
     affine: Affine<'_, T::Statistic>,
-    rstd: &mut [T::Statistic],
-) -> Result<Vec<T>, Error> {
+    with_rstd: bool,
+) -> Result<Normalised<T>, Error> {
     x.check("x", problem)?;
-    affine.check(problem)?;
+    let factors = Factors::forward::<T>(problem, affine)?;
+    let affine = factors.affine();
+    // SAFETY: `normalise_rows` initialises every element of a task's y.
+    let normalised = unsafe {
+        run_tasks(
+            problem,
+            with_rstd,
+            #[inline(always)]
+            |task| normalise_rows(problem, x, affine, task),
+        )
+    };
+    Ok(normalised)
+}
+
+/// Has the rows of a problem written into new memory, a task at a time.
+///
+/// # Safety
+///
+/// `write` initialises every element of its task's y.
+pub(super) unsafe fn run_tasks<T: Element>(
+    problem: &Problem,
+    with_rstd: bool,
+    write: impl Fn(Task<'_, T>) + Sync,
+) -> Normalised<T> {
     let mut y = Vec::with_capacity(problem.elements());
+    let mut rstd = with_rstd.then(|| alloc::vec![T::Statistic::default(); problem.rows()]);
     let rows = split::forward_rows(problem);
     let outputs = y.spare_capacity_mut()[..problem.elements()].chunks_mut(rows * problem.row_len());
-    let mut rstd = rstd.chunks_mut(rows);
+    let mut rstds = rstd.as_deref_mut().unwrap_or_default().chunks_mut(rows);
     let tasks = outputs
         .enumerate()
         .map(|(index, y)| Task {
             first_row: index * rows,
             y,
-            rstd: rstd.next().unwrap_or_default(),
+            rstd: rstds.next().unwrap_or_default(),
         })
         .collect();
-    split::run(
-        problem,
-        tasks,
-        #[inline(always)]
-        |task| normalise_rows(problem, x, affine, task),
-        |()| {},
-    );
-    // SAFETY: the capacity is at least `elements`, and `normalise_rows` has initialised each of
-    // them: the tasks' outputs cover the first `elements` without gap, each is a whole number of
-    // rows, and `normalise` stores every block of every row. A task that panics does not get here.
+    split::run(problem, tasks, write, |()| {});
+    // SAFETY: the capacity is at least `elements`, and each of them is initialised: the tasks'
+    // outputs cover the first `elements` without gap, and `write` initialises all of its output, as
+    // the caller promises. A task that panics does not get here.
     unsafe { y.set_len(problem.elements()) };
-    Ok(y)
+    Normalised { y, rstd }
 }
 
+/// Initialises all of `task.y`, which is a whole number of rows: `normalise` stores every block of
+/// each.
 #[inline(always)]
 fn normalise_rows<T: Element>(
     problem: &Problem,
@@ -123,14 +174,25 @@ fn normalise_rows<T: Element>(
     task: Task<'_, T>,
 ) {
     let row_len = problem.row_len();
+    let rounding = problem.rounding();
     let stream = streams::<T>(problem);
-    for (index, y) in task.y.chunks_exact_mut(row_len).enumerate() {
+    let rows = task.y.chunks_exact_mut(row_len).enumerate();
+    let parameters = GammaRows::of(affine, problem, task.first_row);
+    for ((index, y), (_, affine)) in rows.zip(parameters) {
         let x = x.row(task.first_row + index, row_len);
         let rstd = rstd(x, problem.stat_len(), problem.epsilon());
-        let row = Copied { from: x, to: y };
-        match stream {
-            true => normalise(Streamed(row), row_len, rstd, affine),
-            false => normalise(row, row_len, rstd, affine),
+        if stream {
+            let row = Copied {
+                from: x,
+                to: Streamed(y),
+            };
+            normalise::<T>(row, row_len, rstd, affine, rounding);
+        } else {
+            let row = Copied {
+                from: x,
+                to: New(y),
+            };
+            normalise::<T>(row, row_len, rstd, affine, rounding);
         }
         if let Some(slot) = task.rstd.get_mut(index) {
             *slot = rstd;
@@ -142,30 +204,17 @@ fn normalise_rows<T: Element>(
 }
 
 #[inline(always)]
-fn overwrite_rows<T: Element>(problem: &Problem, rows: &mut [T], affine: Affine<'_, T::Statistic>) {
-    for row in rows.chunks_exact_mut(problem.row_len()) {
-        let rstd = rstd(row, problem.stat_len(), problem.epsilon());
-        normalise(InPlace(row), problem.row_len(), rstd, affine);
-    }
-}
-
-/// One row as one task, for tests: y and its rstd.
-#[cfg(test)]
-#[inline(always)]
-pub(super) fn normalise_row<T: Element>(
+fn overwrite_rows<T: Element>(
     problem: &Problem,
-    x: Rows<'_, T>,
+    first_row: usize,
+    rows: &mut [T],
     affine: Affine<'_, T::Statistic>,
-) -> (Vec<T>, T::Statistic) {
-    let mut y = Vec::with_capacity(problem.row_len());
-    let mut rstd = [T::Statistic::default()];
-    let task = Task {
-        first_row: 0,
-        y: &mut y.spare_capacity_mut()[..problem.row_len()],
-        rstd: &mut rstd,
-    };
-    normalise_rows(problem, x, affine, task);
-    // SAFETY: `normalise_rows` has stored every element of the row.
-    unsafe { y.set_len(problem.row_len()) };
-    (y, rstd[0])
+) {
+    let row_len = problem.row_len();
+    let rows = rows.chunks_exact_mut(row_len);
+    for (row, (_, affine)) in rows.zip(GammaRows::of(affine, problem, first_row)) {
+        let rstd = rstd::<T>(&*row, problem.stat_len(), problem.epsilon());
+        let row = InPlace(row);
+        normalise(row, row_len, rstd, affine, problem.rounding());
+    }
 }

@@ -11,6 +11,7 @@ use crate::Problem;
 
 /// Elements below which one thread does it all. On two cores, in f32, one thread and two took 16.6 and
 /// 20 µs forward and 17 and 37 µs backward at 64 Ki elements, and 81 and 58, 149 and 142 µs at 256 Ki.
+#[cfg(feature = "std")]
 const PARALLEL_ELEMENTS: usize = 128 * 1024;
 
 /// Elements of a task at least: enough to forget what handing it to a thread costs.
@@ -31,22 +32,34 @@ const BACKWARD_FINE_TASKS: usize = 8;
 const BACKWARD_TASKS: usize = 32;
 
 /// Rows of one forward task. Rows do not depend on each other, so this may depend on the threads.
+pub(super) fn forward_rows(problem: &Problem) -> usize {
+    forward_units(problem, problem.rows(), problem.row_len())
+}
+
+/// Units of one forward task, where there are `units` of `elements` elements each.
 ///
 /// A problem for one thread does not ask how many there are: the question would start rayon's pool.
-pub(super) fn forward_rows(problem: &Problem) -> usize {
+pub(super) fn forward_units(problem: &Problem, units: usize, elements: usize) -> usize {
     if !is_parallel(problem) {
-        return problem.rows().max(1);
+        return units.max(1);
     }
-    let share = problem.rows().div_ceil(threads() * FORWARD_TASKS_A_THREAD);
-    share.max(TASK_ELEMENTS / problem.row_len()).max(1)
+    let share = units.div_ceil(threads() * FORWARD_TASKS_A_THREAD);
+    share.max(TASK_ELEMENTS / elements).max(1)
 }
 
 /// Rows of one backward task: a function of the problem alone, so that dgamma's bits do not depend
-/// on how many threads there are.
+/// on how many threads there are. No more tasks than rows take each row of gamma, so that all partial
+/// sums together are no larger than x.
 pub(super) fn backward_rows(problem: &Problem) -> usize {
+    backward_units(problem, problem.rows(), problem.gamma_rows())
+}
+
+/// Units of one backward task, where each row of gamma is taken by one of `gamma_rows` units.
+pub(super) fn backward_units(problem: &Problem, units: usize, gamma_rows: usize) -> usize {
     let fine = (problem.elements() / TASK_ELEMENTS).min(BACKWARD_FINE_TASKS);
     let coarse = (problem.elements() / BACKWARD_TASK_ELEMENTS).min(BACKWARD_TASKS);
-    problem.rows().div_ceil(fine.max(coarse).max(1)).max(1)
+    let tasks = fine.max(coarse).min(units / gamma_rows);
+    units.div_ceil(tasks.max(1)).max(1)
 }
 
 /// Whether a new activation is too large for the caches, so that it is written past them.
@@ -64,6 +77,10 @@ pub(super) fn run<Task: Send, Output>(
     mut finish: impl FnMut(Output) + Send,
 ) {
     let work = |task| {
+        #[cfg(test)]
+        if tests::BASELINE.get() {
+            return work(task);
+        }
         AutoArch::new().dispatch(
             #[inline(always)]
             || work(task),
@@ -98,8 +115,14 @@ fn threads() -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    std::thread_local! {
+        /// Whether tasks on this thread do without what `macerator` finds on the processor.
+        pub(in crate::cpu) static BASELINE: core::cell::Cell<bool> =
+            const { core::cell::Cell::new(false) };
+    }
 
     #[test]
     fn one_row_is_one_task() {

@@ -19,6 +19,12 @@ pub(in crate::cpu) const STREAM_BYTES: usize = 32 << 20;
 /// Asks for what lies [`PREFETCH_BYTES`] behind the block at `start`, in this row or a later one.
 #[inline(always)]
 pub(super) fn prefetch<T>(row: &[T], start: usize) {
+    prefetch_at(row, start, PREFETCH_BYTES);
+}
+
+/// Asks for what lies `bytes` behind the block at `start`.
+#[inline(always)]
+pub(super) fn prefetch_at<T>(row: &[T], start: usize, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -26,14 +32,14 @@ pub(super) fn prefetch<T>(row: &[T], start: usize) {
         const LINE: usize = 64;
         let block = row.as_ptr().wrapping_add(start).cast::<i8>();
         for line in 0..(BLOCK * size_of::<T>()).div_ceil(LINE) {
-            let ahead = block.wrapping_add(PREFETCH_BYTES + line * LINE);
+            let ahead = block.wrapping_add(bytes + line * LINE);
             // SAFETY: a prefetch is a hint, which may be given for any address: it reads nothing and
             // cannot fault. x86-64 has SSE, whose instruction it is.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead) };
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (row, start);
+    let _ = (row, start, bytes);
 }
 
 /// Stores `block` into `to`, of the same length.

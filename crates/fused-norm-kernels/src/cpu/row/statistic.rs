@@ -1,38 +1,52 @@
 //! The statistic of a row, and sums along it.
 
-use super::block::{BLOCK, for_each_block, load, load_first, load_wide};
-use super::cache::prefetch;
+use super::block::{BLOCK, for_each_block};
+use super::values::Values;
 use crate::cpu::{Element, Statistic};
 
 /// Blocks whose lanes are summed in the statistic's type before they go into an f64: each lane adds
 /// this many terms, so its error stays within a few units of the last place however long the row.
-const BLOCKS_A_SPAN: usize = 32;
+pub(super) const BLOCKS_A_SPAN: usize = 32;
 
 /// `1 / sqrt(mean of squares + epsilon)` of the first `stat_len` features of a row, rounded once.
 #[inline(always)]
-pub(in crate::cpu) fn rstd<T: Element>(row: &[T], stat_len: usize, epsilon: f64) -> T::Statistic {
-    let features = &row[..stat_len];
+pub(in crate::cpu) fn rstd<T: Element>(
+    row: impl Values<T>,
+    stat_len: usize,
+    epsilon: f64,
+) -> T::Statistic {
+    let features = row.first(stat_len);
     // Two loops: with both loads in one, LLVM 21 keeps its sums in memory (`[64, 1024]` forward took
     // 1.5 × as long).
     let sum = if stat_len.is_multiple_of(BLOCK) || stat_len == row.len() {
-        sum_of_squares::<T>(
+        sum_of_squares::<T::Statistic>(
             stat_len,
             #[inline(always)]
             |start, width| {
-                prefetch(row, start);
-                load_wide(features, start, width)
+                row.prefetch(start);
+                features.block(start, width)
             },
         )
     } else {
-        sum_of_squares::<T>(
+        sum_of_squares::<T::Statistic>(
             stat_len,
             #[inline(always)]
             |start, width| {
-                prefetch(row, start);
-                load_first(row, start, width)
+                row.prefetch(start);
+                block_of_more(row, start, width)
             },
         )
     };
+    rstd_of(sum, features, epsilon)
+}
+
+/// The rstd of features with this sum of squares.
+#[inline(always)]
+pub(super) fn rstd_of<T: Element>(
+    sum: f64,
+    features: impl Values<T>,
+    epsilon: f64,
+) -> T::Statistic {
     let mean = sum / features.len() as f64;
     let in_range =
         mean.is_finite() && mean + epsilon >= <T::Statistic as Statistic>::SMALL_MEAN_SQUARE;
@@ -46,12 +60,31 @@ pub(in crate::cpu) fn rstd<T: Element>(row: &[T], stat_len: usize, epsilon: f64)
     T::Statistic::from_f64(if rstd > largest { largest } else { rstd })
 }
 
+/// A block of a row that may go on behind the `width` values: they are read with the others, and
+/// left out afterwards, which is faster than to read fewer.
 #[inline(always)]
-fn sum_of_squares<T: Element>(
-    stat_len: usize,
-    load: impl Fn(usize, usize) -> [T::Statistic; BLOCK],
-) -> f64 {
-    sum_blocks::<T::Statistic>(
+fn block_of_more<T: Element>(
+    row: impl Values<T>,
+    start: usize,
+    width: usize,
+) -> [T::Statistic; BLOCK] {
+    if width == BLOCK || row.len() - start < BLOCK {
+        return row.block(start, width);
+    }
+    let mut block = row.block(start, BLOCK);
+    for (lane, value) in block.iter_mut().enumerate() {
+        *value = if lane < width {
+            *value
+        } else {
+            T::Statistic::default()
+        };
+    }
+    block
+}
+
+#[inline(always)]
+fn sum_of_squares<S: Statistic>(stat_len: usize, load: impl Fn(usize, usize) -> [S; BLOCK]) -> f64 {
+    sum_blocks(
         stat_len,
         #[inline(always)]
         |start, width| {
@@ -67,11 +100,14 @@ fn sum_of_squares<T: Element>(
 /// The same for a row whose squares overflow or vanish: its largest element is scaled to about 1.
 #[cold]
 #[inline(never)]
-fn scaled_rstd<T: Element>(features: &[T], epsilon: f64) -> f64 {
+fn scaled_rstd<T: Element>(features: impl Values<T>, epsilon: f64) -> f64 {
     const INFINITE: u64 = 0x7ff;
-    let largest = features
-        .iter()
-        .fold(0.0_f64, |largest, x| largest.max(x.to_f64().abs()));
+    let mut largest = 0.0_f64;
+    for_each_block(0..features.len(), |start, width| {
+        for x in features.block(start, width) {
+            largest = largest.max(x.to_f64().abs());
+        }
+    });
     let exponent = largest.to_bits() >> 52;
     // All zero or subnormal in f64, or an infinity: nothing to scale.
     let scale = if exponent == 0 || exponent == INFINITE {
@@ -81,7 +117,7 @@ fn scaled_rstd<T: Element>(features: &[T], epsilon: f64) -> f64 {
         f64::from_bits(2045_u64.saturating_sub(exponent).max(1) << 52)
     };
     let sum = sum_blocks::<f64>(features.len(), |start, width| {
-        let block = load(features, start, width);
+        let block = features.block(start, width);
         let mut squares = [0.0; BLOCK];
         for (square, x) in squares.iter_mut().zip(block) {
             let scaled = x.to_f64() * scale;
@@ -128,7 +164,7 @@ pub(super) fn sum_blocks<S: Statistic>(
 /// Out of line: seen together with the loop, LLVM starts from this tree and sums that loop's lanes
 /// in pairs, with registers of 64 bits (x86-64, LLVM 21: a forward row of 1024 took 2.3 × as long).
 #[inline(never)]
-fn sum_lanes<S: Statistic>(lanes: &[S; BLOCK]) -> f64 {
+pub(super) fn sum_lanes<S: Statistic>(lanes: &[S; BLOCK]) -> f64 {
     // In f64: the sum of lanes that f32 can hold may be one that it cannot.
     let mut lanes = lanes.map(S::to_f64);
     let mut width = BLOCK / 2;

@@ -1,0 +1,177 @@
+//! What the tests on slices share: numbers, problems, and how far from the definition a kernel may be.
+#![allow(dead_code, unused_imports)] // Every test file uses a part.
+
+mod reference;
+mod shape;
+
+use fused_norm_kernels::cpu::{Affine, Element, GatedWanted, Wanted};
+use fused_norm_kernels::{GateOrder, Problem};
+use fused_norm_testkit::patterns;
+
+pub use reference::{Exact, Reference};
+pub use shape::Shape;
+
+pub const ORDERS: [GateOrder; 2] = [GateOrder::AfterNorm, GateOrder::BeforeNorm];
+
+pub const ALL: Wanted = Wanted {
+    dx: true,
+    dgamma: true,
+    dbeta: true,
+};
+
+pub const ALL_GATED: GatedWanted = GatedWanted {
+    dx: true,
+    dgate: true,
+    dgamma: true,
+    dbeta: true,
+};
+
+/// What every type of storage can be off by: a step of the type, and one of its type of computation.
+pub trait Kind: Element + PartialEq {
+    /// Half a step of the type, relative.
+    const ROUNDING: f64;
+    /// Half a step of the type of computation, relative.
+    const STEP: f64;
+    /// What is lost of numbers below the smallest normal one, whose steps do not shrink with them.
+    const SMALLEST: f64;
+}
+
+impl Kind for f64 {
+    const ROUNDING: f64 = f64::EPSILON / 2.0;
+    const STEP: f64 = f64::EPSILON / 2.0;
+    const SMALLEST: f64 = 1e-300;
+}
+
+impl Kind for f32 {
+    const ROUNDING: f64 = f32::EPSILON as f64 / 2.0;
+    const STEP: f64 = f32::EPSILON as f64 / 2.0;
+    const SMALLEST: f64 = 1e-41;
+}
+
+impl Kind for half::f16 {
+    const ROUNDING: f64 = 1.0 / 2048.0;
+    const STEP: f64 = f32::EPSILON as f64 / 2.0;
+    const SMALLEST: f64 = 6e-8;
+}
+
+impl Kind for half::bf16 {
+    const ROUNDING: f64 = 1.0 / 256.0;
+    const STEP: f64 = f32::EPSILON as f64 / 2.0;
+    const SMALLEST: f64 = 1e-40;
+}
+
+/// Calls `$test::<T>` for each type of storage.
+#[macro_export]
+macro_rules! for_every_type {
+    ($test:ident) => {{
+        $test::<f64>();
+        $test::<f32>();
+        $test::<half::f16>();
+        $test::<half::bf16>();
+    }};
+}
+
+/// `count` values of type T.
+pub fn values<T: Element>(count: usize, value: impl Fn(usize) -> f64) -> Vec<T> {
+    (0..count).map(|i| T::from_f64(value(i))).collect()
+}
+
+/// A gate's values: all that silu has to show, from −90 to 90.
+pub fn gate_value(i: usize) -> f64 {
+    match i % 11 {
+        0 => 90.0,
+        1 => -90.0,
+        2 => 0.0,
+        3 => -1.25,
+        _ => patterns::q(i + 3) * 3.0,
+    }
+}
+
+pub fn wide<T: Element>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|value| value.to_f64()).collect()
+}
+
+pub fn bits<T: Element>(values: &[T]) -> Vec<u64> {
+    let bits = values.iter().map(|value| value.to_f64().to_bits());
+    bits.collect()
+}
+
+/// gamma and beta as one of the three choices.
+pub fn affines<'a, S>(gamma: &'a [S], beta: &'a [S]) -> [Affine<'a, S>; 3] {
+    [
+        Affine::None,
+        Affine::Scale { gamma },
+        Affine::ScaleShift { gamma, beta },
+    ]
+}
+
+/// Every length up to past two blocks, each with another place at which the statistic ends, another
+/// number of rows of gamma, and gamma centred at 0 and not.
+pub fn problems() -> impl Iterator<Item = Problem> {
+    (1..=66_usize).flat_map(|row_len| {
+        [1, row_len.div_ceil(3), row_len].map(move |stat_len| {
+            let gamma_rows = [1, 2, 3, 6][(row_len + stat_len) % 4];
+            Problem::new(6, row_len, stat_len, 1e-5)
+                .and_then(|problem| problem.with_gamma_rows(gamma_rows))
+                .unwrap()
+                .with_zero_centered(row_len % 2 == 0)
+        })
+    })
+}
+
+/// Rows of the patterns in one type.
+pub struct Data<T: Element> {
+    pub x: Vec<T>,
+    pub second: Vec<T>,
+    pub dy: Vec<T>,
+    pub gamma: Vec<T::Statistic>,
+    pub beta: Vec<T::Statistic>,
+}
+
+impl<T: Element> Data<T> {
+    pub fn new(problem: &Problem, second: fn(usize) -> f64) -> Self {
+        let elements = problem.elements();
+        Self {
+            x: values(elements, patterns::p),
+            second: values(elements, second),
+            dy: values(elements, patterns::q),
+            gamma: values(problem.gamma_len(), patterns::g),
+            beta: values(problem.gamma_len(), patterns::b),
+        }
+    }
+
+    pub fn all_affine(&self) -> Affine<'_, T::Statistic> {
+        Affine::ScaleShift {
+            gamma: &self.gamma,
+            beta: &self.beta,
+        }
+    }
+}
+
+/// Asserts that each value is the exact one, rounded to T, after a few roundings of the type of
+/// computation.
+pub fn assert_near<T: Kind>(what: &str, found: &[T], exact: &[Exact]) {
+    assert_within::<T>(what, &wide(found), exact, T::ROUNDING);
+}
+
+/// The same for what stays in the type of computation.
+pub fn assert_sums<T: Kind>(what: &str, found: &[T::Statistic], exact: &[Exact]) {
+    assert_within::<T>(what, &wide(found), exact, T::STEP);
+}
+
+fn assert_within<T: Kind>(what: &str, found: &[f64], exact: &[Exact], rounding: f64) {
+    assert_eq!(found.len(), exact.len(), "{what}");
+    for (index, (&found, exact)) in found.iter().zip(exact).enumerate() {
+        // f16 ends at 65504.
+        if rounding == 1.0 / 2048.0 && exact.value.abs() > 65_000.0 && found.is_infinite() {
+            continue;
+        }
+        let bound =
+            rounding * 1.01 * exact.value.abs() + 24.0 * T::STEP * exact.magnitude + T::SMALLEST;
+        assert!(
+            (found - exact.value).abs() <= bound,
+            "{what} [{index}]: {found:e}, expected {:e} ± {bound:e}",
+            exact.value
+        );
+    }
+}
