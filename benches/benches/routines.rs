@@ -10,8 +10,8 @@ use fused_norm_benches::contest::{Contender, Score, contest};
 use fused_norm_benches::record::{Results, Work};
 use fused_norm_kernels::Problem;
 use fused_norm_kernels::cube::{
-    Affine, Backward, DeviceLimits, Forward, Mapping, Parameter, Pass, Routine, Rows, Wanted,
-    backward, forward, prepare, row_class,
+    Affine, Backward, DeviceLimits, Forward, Mapping, Operand, Parameter, Pass, Routine, Rows,
+    Wanted, backward, forward, prepare, row_class,
 };
 use fused_norm_testkit::FloatKind;
 
@@ -93,6 +93,7 @@ impl Inputs {
         };
         let args = Forward {
             x: activation(&x),
+            operand: Operand::None,
             affine: affine.clone(),
             with_rstd: true,
             in_place: false,
@@ -121,7 +122,9 @@ impl Inputs {
                 dx: true,
                 dgamma: true,
                 dbeta: false,
+                dgate: false,
             },
+            gate: None,
             mapping: Mapping::default(),
         };
         Self {

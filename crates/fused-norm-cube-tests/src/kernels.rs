@@ -5,7 +5,7 @@ use cubecl::client::Client;
 use cubecl::server::Handle;
 use fused_norm_kernels::Problem;
 use fused_norm_kernels::cube::{
-    self, Affine, Backward, Forward, Mapping, Parameter, Pass, Routine, Rows, Wanted,
+    self, Affine, Backward, Forward, Mapping, Operand, Parameter, Pass, Routine, Rows, Wanted,
 };
 use fused_norm_testkit::{Case, FloatKind, Outcome, Subject, Values, Want};
 
@@ -100,6 +100,7 @@ impl Kernels {
     fn forward(&self, inputs: &Inputs, with_rstd: bool) -> Result<cube::Normalised, String> {
         let args = Forward {
             x: inputs.x.clone(),
+            operand: Operand::None,
             affine: inputs.affine.clone(),
             with_rstd,
             in_place: false,
@@ -128,12 +129,14 @@ impl Subject for Kernels {
         if let Some(rstd) = normalised.rstd {
             let wanted = Wanted {
                 dx: want.x,
+                dgate: false,
                 dgamma: want.gamma,
                 dbeta: want.beta,
             };
             let args = Backward {
                 dy: inputs.dy.clone(),
                 x: inputs.x.clone(),
+                gate: None,
                 rstd,
                 affine: inputs.affine.clone(),
                 wanted,
@@ -151,7 +154,9 @@ impl Subject for Kernels {
         Ok(Outcome {
             y,
             y_kind: case.x_kind,
+            sum: None,
             dx,
+            dsecond: None,
             dgamma,
             dbeta,
             inputs_unchanged: *x_after == bytes(case.x_kind, &case.x())[..],

@@ -10,6 +10,9 @@ mod kernels;
 mod numbers;
 #[cfg(feature = "codegen")]
 pub mod nvidia;
+pub mod reference;
+pub mod side_by_side;
+pub mod trial;
 
 pub use devices::devices;
 pub use kernels::Kernels;

@@ -87,6 +87,18 @@ pub fn assembler() -> Result<PathBuf, String> {
     }
 }
 
+/// Whether CubeCL finds NVIDIA's mathematical functions, which kernels with a gate take `exp` from: they
+/// are part of the CUDA toolkit.
+pub fn mathematics() -> Result<(), String> {
+    let named = std::env::var_os("CUDA_PATH").map(PathBuf::from);
+    let usual = ["/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr"];
+    let mut roots = named.into_iter().chain(usual.map(PathBuf::from));
+    match roots.any(|root| root.join("nvvm/libdevice/libdevice.10.bc").is_file()) {
+        true => Ok(()),
+        false => Err("no nvvm/libdevice/libdevice.10.bc (set CUDA_PATH)".into()),
+    }
+}
+
 /// What `ptxas -v` says of a kernel, and what its PTX shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {

@@ -5,7 +5,7 @@
 use cubecl::client::Client;
 use fused_norm_cube_tests::{bytes, devices, elem, values};
 use fused_norm_kernels::cube::{
-    self, Affine, Backward, Forward, Mapping, Parameter, Routine, Rows, Wanted,
+    self, Affine, Backward, Forward, Mapping, Operand, Parameter, Routine, Rows, Wanted,
 };
 use fused_norm_kernels::{Error, Problem};
 use fused_norm_testkit::{FloatKind, patterns};
@@ -50,6 +50,7 @@ fn gamma(client: &Client, len: usize) -> Affine {
 fn forward(x: Rows, affine: Affine) -> Forward {
     Forward {
         x,
+        operand: Operand::None,
         affine,
         with_rstd: false,
         in_place: false,
@@ -106,7 +107,7 @@ fn a_backward_pass_refuses_buffers_that_do_not_fit() {
     let wanted = Wanted {
         dx: true,
         dgamma: true,
-        dbeta: false,
+        ..Wanted::default()
     };
     for client in clients() {
         let x = || rows(&client, &x_values());
@@ -114,6 +115,7 @@ fn a_backward_pass_refuses_buffers_that_do_not_fit() {
         let args = |dy, x, rstd, affine| Backward {
             dy,
             x,
+            gate: None,
             rstd,
             affine,
             wanted,
@@ -152,6 +154,7 @@ fn every_way_of_a_forward_pass_gives_the_same_bits() {
                 let affine = gamma(&client, ROW_LEN);
                 let args = Forward {
                     x,
+                    operand: Operand::None,
                     affine,
                     with_rstd,
                     in_place,

@@ -7,6 +7,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use cubecl::logging::{LaunchObservation, LaunchObserver};
+use fused_norm_cube_tests::side_by_side::SideBySide;
+use fused_norm_cube_tests::trial::{OPERANDS, Trial};
 use fused_norm_cube_tests::{Kernels, devices};
 use fused_norm_kernels::cube::Routine;
 use fused_norm_testkit::{AffineForm, Case, FloatKind, Subject, Want};
@@ -39,6 +41,16 @@ fn case(rows: usize) -> Case {
     Case::new("counts", FloatKind::F32, &[rows, ROW_LEN]).affine(AffineForm::ScaleShift)
 }
 
+/// What `work` launches.
+fn launched(work: impl FnOnce()) -> Vec<&'static str> {
+    let launches = Arc::new(Launches::default());
+    let watching = LaunchObservation::new(launches.clone());
+    work();
+    drop(watching);
+    let launches = launches.0.lock().unwrap();
+    launches.clone()
+}
+
 /// 64 row counts of one row length, forward and backward, with every routine: the launches of each.
 fn launches_of_every_row_count() -> Vec<(String, usize, Vec<&'static str>)> {
     let _alone = ALONE
@@ -52,12 +64,10 @@ fn launches_of_every_row_count() -> Vec<(String, usize, Vec<&'static str>)> {
                 continue;
             }
             for rows in (0..ROW_COUNTS).map(|i| 1 + i * i) {
-                let launches = Arc::new(Launches::default());
-                let watching = LaunchObservation::new(launches.clone());
                 let case = case(rows);
-                kernels.run(&case, Want::all(case.affine)).unwrap();
-                drop(watching);
-                let launches = launches.0.lock().unwrap().clone();
+                let launches = launched(|| {
+                    kernels.run(&case, Want::all(&case)).unwrap();
+                });
                 all.push((format!("{name} {routine:?}"), rows, launches));
             }
         }
@@ -78,7 +88,43 @@ fn one_launch_forward_and_at_most_two_backward() {
     }
 }
 
-/// Runs the test above in a process of its own, which logs the compiled kernel of every launch, with
+#[test]
+fn variants_launch_no_more() {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    for (name, device) in devices() {
+        let client = device.client();
+        for operand in OPERANDS {
+            for gamma_rows in [1, 4] {
+                let shape = [24, ROW_LEN, ROW_LEN, gamma_rows];
+                let trial = Trial::new(shape, operand, FloatKind::F32, 0);
+                for routine in Routine::ALL {
+                    if trial.can_run(&client, routine) {
+                        let launches = launched(|| {
+                            trial.run(&client, Some(routine), trial.all());
+                        });
+                        assert_eq!(
+                            launches.len(),
+                            3,
+                            "{name} {routine:?} {operand:?} {gamma_rows}: {launches:?}"
+                        );
+                    }
+                }
+            }
+        }
+        for inner in [1, 6] {
+            let shape = [4, ROW_LEN, ROW_LEN, inner];
+            let sides = SideBySide::new(shape, FloatKind::F32, 0);
+            let launches = launched(|| {
+                sides.outputs(&client, [0, 0], sides.rows.all());
+            });
+            assert_eq!(launches.len(), 3, "{name} side by side: {launches:?}");
+        }
+    }
+}
+
+/// Runs the test of the plain kernels in a process of its own, which logs the compiled kernel of every launch, with
 /// a hash of all that it was compiled for.
 #[test]
 fn row_counts_share_their_kernels() {

@@ -39,10 +39,16 @@ fn judged(routine: Option<Routine>) {
                 ));
                 continue;
             }
-            let cases: Vec<Case> = selected()
+            let (cases, others): (Vec<Case>, Vec<Case>) = selected()
                 .into_iter()
                 .filter(|case| case.x_kind == kind)
-                .collect();
+                .partition(Case::is_plain);
+            if !others.is_empty() {
+                say(&format!(
+                    "skipped {} x case: only the plain operation is run here\n",
+                    others.len()
+                ));
+            }
             let (refused, cases): (Vec<Case>, Vec<Case>) =
                 cases.into_iter().partition(|case| kernels.refuses(case));
             let report = judge(&kernels, &cases, &asked());

@@ -67,7 +67,7 @@ fn row_lengths_around_every_switch() {
 }
 
 fn run(kernels: &Kernels, case: &Case) -> Outcome {
-    kernels.run(case, Want::all(case.affine)).unwrap()
+    kernels.run(case, Want::all(case)).unwrap()
 }
 
 /// Everything that a run returns, as bits.

@@ -63,6 +63,9 @@ pub enum Error {
         /// Elements between the starts of neighbouring rows.
         pitch: usize,
     },
+    /// y was to be written over an x that is read beside other rows.
+    #[cfg(feature = "cube")]
+    InPlace,
     /// A buffer starts where the device cannot bind it.
     #[cfg(feature = "cube")]
     Offset {
@@ -135,6 +138,11 @@ impl fmt::Display for Error {
                     "{buffer} has rows at a distance of {pitch} elements, expected dense rows or a multiple of the vectors they are read in"
                 )
             }
+            #[cfg(feature = "cube")]
+            Self::InPlace => write!(
+                f,
+                "y in place of x is for x alone, without a residual or a gate"
+            ),
             #[cfg(feature = "cube")]
             Self::Offset { buffer, offset } => {
                 write!(

@@ -96,14 +96,21 @@ fn groups(gpu: &Gpu) -> Vec<Group> {
         .map(|(routine, kind)| {
             let kernels = kernels(gpu, routine);
             let of_kind = selected().into_iter().filter(|case| case.x_kind == kind);
+            let (plain, others): (Vec<Case>, Vec<Case>) = of_kind.partition(Case::is_plain);
             let (refused, cases): (Vec<Case>, Vec<Case>) =
-                of_kind.partition(|case| kernels.refuses(case));
+                plain.into_iter().partition(|case| kernels.refuses(case));
+            let mut tally = Tally::default();
+            if !others.is_empty() {
+                let reason = "only the plain operation is run here".into();
+                tally.skipped += others.len();
+                tally.reasons.insert(reason, others.len());
+            }
             Group {
                 routine,
                 kind,
                 cases,
                 refused: refused.len(),
-                tally: Mutex::default(),
+                tally: Mutex::new(tally),
             }
         })
         .collect()

@@ -6,7 +6,7 @@
 use cubecl::server::Handle;
 use fused_norm_cube_tests::{elem, values};
 use fused_norm_kernels::cube::{
-    self, Affine, Backward, Forward, Mapping, Parameter, Routine, Rows, Wanted,
+    self, Affine, Backward, Forward, Mapping, Operand, Parameter, Routine, Rows, Wanted,
 };
 use fused_norm_kernels::{Error, Problem};
 use fused_norm_testkit::FloatKind;
@@ -99,6 +99,7 @@ fn judged(gpu: &Gpu, rows: usize, routine: Option<Routine>) -> Result<Verdict, S
     let x = activation([0.0, 16.0, -16.0]);
     let args = Forward {
         x: x.clone(),
+        operand: Operand::None,
         affine: affine.clone(),
         with_rstd: true,
         in_place: false,
@@ -123,10 +124,12 @@ fn judged(gpu: &Gpu, rows: usize, routine: Option<Routine>) -> Result<Verdict, S
     let args = Backward {
         dy: activation([1.0; 3]),
         x,
+        gate: None,
         rstd: normalised.rstd.ok_or("no rstd")?,
         affine,
         wanted: Wanted {
             dx: true,
+            dgate: false,
             dgamma: true,
             dbeta: true,
         },

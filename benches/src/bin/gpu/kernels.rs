@@ -2,7 +2,9 @@
 
 use cubecl::server::Handle;
 use fused_norm_cube_tests::{elem, values};
-use fused_norm_kernels::cube::{self, Affine, Backward, Forward, Mapping, Parameter, Rows, Wanted};
+use fused_norm_kernels::cube::{
+    self, Affine, Backward, Forward, Mapping, Operand, Parameter, Rows, Wanted,
+};
 
 use crate::device::Gpu;
 use crate::fill::{self, Tail};
@@ -42,6 +44,7 @@ pub fn prepare(gpu: &Gpu, shape: Shape, pass: Pass) -> Result<Call, String> {
     };
     let forward = |x: Rows, with_rstd: bool| Forward {
         x,
+        operand: Operand::None,
         affine: affine.clone(),
         with_rstd,
         in_place: false,
@@ -62,12 +65,13 @@ pub fn prepare(gpu: &Gpu, shape: Shape, pass: Pass) -> Result<Call, String> {
         inputs.push(Backward {
             dy,
             x,
+            gate: None,
             rstd: normalised.rstd.ok_or("no rstd")?,
             affine: affine.clone(),
             wanted: Wanted {
                 dx: true,
                 dgamma: true,
-                dbeta: false,
+                ..Wanted::default()
             },
             mapping: Mapping::default(),
         });

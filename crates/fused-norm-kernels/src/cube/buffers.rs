@@ -59,9 +59,27 @@ impl Rows {
         }
         check_len(client, name, &self.handle, self.elem, self.span(problem))
     }
+
+    /// The same, and its type is that of other rows.
+    pub(super) fn check_as(
+        &self,
+        client: &Client,
+        name: &'static str,
+        problem: &Problem,
+        elem: ElemType,
+    ) -> Result<(), Error> {
+        self.check(client, name, problem)?;
+        if self.elem == elem {
+            return Ok(());
+        }
+        Err(Error::Type {
+            buffer: name,
+            elem: self.elem,
+        })
+    }
 }
 
-/// gamma or beta: one value a column.
+/// gamma or beta: one value a column, in as many rows as the problem says.
 #[derive(Debug, Clone)]
 pub struct Parameter {
     /// The buffer.
@@ -78,7 +96,7 @@ impl Parameter {
         problem: &Problem,
     ) -> Result<(), Error> {
         check_type(client, name, self.elem)?;
-        check_len(client, name, &self.handle, self.elem, problem.row_len())
+        check_len(client, name, &self.handle, self.elem, problem.gamma_len())
     }
 }
 

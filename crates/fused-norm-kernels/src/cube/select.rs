@@ -35,9 +35,16 @@ pub struct RowClass {
     pub element_size: usize,
     /// Bytes of a number of the statistic's type.
     pub statistic_size: usize,
+    /// Rows that are read for a row of y: what registers hold is shared among them.
+    pub inputs: usize,
 }
 
 impl RowClass {
+    /// The same rows, as one of so many inputs.
+    pub fn with_inputs(self, inputs: usize) -> Self {
+        Self { inputs, ..self }
+    }
+
     /// Elements that one load moves: a power of two that divides the row, so that no load crosses
     /// its end.
     pub fn vector_size(&self, limits: &DeviceLimits) -> usize {

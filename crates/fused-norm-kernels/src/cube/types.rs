@@ -30,12 +30,13 @@ pub fn supports(client: &Client, elem: ElemType) -> bool {
             .contains(TypeUsage::Arithmetic)
 }
 
-/// The class of rows of `row_len` elements of type `x`.
+/// The class of rows of `row_len` elements of type `x`, with nothing beside x.
 pub fn row_class(row_len: usize, x: ElemType) -> RowClass {
     RowClass {
         row_len,
         element_size: x.size(),
         statistic_size: statistic_type(x).size(),
+        inputs: 1,
     }
 }
 

@@ -38,3 +38,24 @@ pub(super) fn total_of_groups<S: Float, N: Size>(
         value
     }
 }
+
+/// The sum of `value` over the units `lane`, `lane + lanes`, … of the cube, added in that order; all of
+/// them get it. All units of the cube must call it.
+#[cube]
+pub(super) fn total_for_all_groups<S: Float, N: Size>(
+    value: Vector<S, N>,
+    #[comptime] lanes: u32,
+    #[comptime] groups: u32,
+) -> Vector<S, N> {
+    let mut shared = Shared::<[Vector<S, N>]>::new_slice(comptime!((lanes * groups) as usize));
+    shared[UNIT_POS as usize] = value;
+    sync_cube();
+    let lane = UNIT_POS % lanes;
+    let mut total = shared[lane as usize];
+    for group in 1..groups {
+        total += shared[(group * lanes + lane) as usize];
+    }
+    // Before the next call writes.
+    sync_cube();
+    total
+}

@@ -1,28 +1,36 @@
-//! Forward over rows that fit into the registers of the units that share them: one read, one write.
+//! Forward over rows that fit into the registers of the units that share them: every input is read
+//! once, every output written once.
 
 use cubecl::prelude::*;
 
+use super::affine::{parameter, parameter_start, scaled, shifted};
+use super::gate::silu;
 use super::group::sum_over_lanes;
+use super::operand::{combined, combined_at, load_operand};
 use super::vectors::{
-    column, hidden_zero, hidden_zero_after, is_read, keep_read, load, parameter, rstd_of,
-    straddling,
+    column, hidden_zero, hidden_zero_after, is_read, keep_read, load, rstd_of, straddling,
 };
-use crate::cube::{Blueprint, Reach};
+use crate::cube::{Blueprint, Form, Reach};
 
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     x: &[Vector<T, N>],
+    operand: ComptimeOption<&[Vector<T, N>]>,
     gamma: ComptimeOption<&[Vector<G, N>]>,
     beta: ComptimeOption<&[Vector<B, N>]>,
     y: &mut [Vector<T, N>],
+    mut sum: ComptimeOption<&mut [Vector<T, N>]>,
     mut rstds: ComptimeOption<&mut [S]>,
     rows: usize,
     row_vectors: usize,
     x_pitch: usize,
+    operand_pitch: usize,
+    gamma_rows: usize,
     stat_len: usize,
     inverse_count: InputScalar,
     epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
+    #[comptime] form: Form,
     #[comptime] reach: Reach,
     #[define(T)] _x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
@@ -43,15 +51,26 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     while first < rows {
         let row = first + (UNIT_POS / blueprint.lanes) as usize;
         // Groups beyond the last row repeat it, as all units must take part in the sum.
-        let source = select(row < rows, row, rows - 1) * x_pitch;
+        let source_row = select(row < rows, row, rows - 1);
+        let source = source_row * x_pitch;
+        let operand_source = source_row * operand_pitch;
 
         let mut held = Array::<Vector<T, N>>::new(comptime!(vectors as usize));
+        let mut others = Array::<Vector<T, N>>::new(comptime!(if form.has_operand() {
+            vectors as usize
+        } else {
+            1
+        }));
         #[unroll]
         for step in 0..vectors {
             let column = column(step, blueprint);
             held[step as usize] = load::<T, N>(x, source, column, row_vectors, exact);
+            if comptime!(form.has_operand()) {
+                others[step as usize] =
+                    load_operand::<T, N>(operand, operand_source, column, row_vectors, exact);
+            }
         }
-        let early_start = row * hidden;
+        let early_start = row * hidden + parameter_start(source_row, gamma_rows, row_vectors, form);
         let mut scales =
             Array::<Vector<G, N>>::new(comptime!(if early { vectors as usize } else { 1 }));
         if comptime!(early) {
@@ -65,24 +84,44 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                 }
             }
         }
+        let mut combinations = Array::<Vector<S, N>>::new(comptime!(if form.combines() {
+            vectors as usize
+        } else {
+            1
+        }));
+        if comptime!(form.combines()) {
+            #[unroll]
+            for step in 0..vectors {
+                combinations[step as usize] =
+                    combined::<T, N, S>(held[step as usize], others[step as usize], form);
+            }
+        }
 
         let mut squares = Vector::<S, N>::new(S::from_int(0));
         #[unroll]
         for step in 0..vectors {
             if is_read::<N>(column(step, blueprint), stat_len, reach) {
-                let value = Vector::<S, N>::cast_from(held[step as usize]);
+                let value = normalised::<T, N, S>(&held, &combinations, step, form);
                 squares += value * value;
             }
         }
         if comptime!(reach == Reach::Elements) {
             let last = straddling::<N>(stat_len, row_vectors, blueprint.lanes);
             if last < row_vectors {
-                let value = Vector::<S, N>::cast_from(x[source + last]);
+                let value = combined_at::<T, N, S>(
+                    x,
+                    operand,
+                    source,
+                    operand_source,
+                    last,
+                    row_vectors,
+                    form,
+                );
                 squares += keep_read::<S, N>(value * value, last, stat_len);
             }
         }
-        let sum = sum_over_lanes::<S>(squares.vector_sum(), turn, blueprint);
-        let rstd = rstd_of::<S>(sum, inverse_count, epsilon);
+        let total = sum_over_lanes::<S>(squares.vector_sum(), turn, blueprint);
+        let rstd = rstd_of::<S>(total, inverse_count, epsilon);
 
         // Late parameters are not loaded ahead of the sum: they would take the row's registers.
         let mut late = early_start + hidden_zero_after::<S, Const<1>>(Vector::new(rstd), hidden);
@@ -90,24 +129,38 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
             #[unroll]
             for step in 0..vectors {
                 let column = column(step, blueprint);
-                let mut out = Vector::<S, N>::cast_from(held[step as usize]) * Vector::new(rstd);
+                let value = normalised::<T, N, S>(&held, &combinations, step, form);
+                let mut out = value * Vector::new(rstd);
                 if comptime!(gamma.is_some()) {
-                    if comptime!(early) {
-                        out *= Vector::cast_from(scales[step as usize]);
+                    let gamma_here = if comptime!(early) {
+                        Vector::<S, N>::cast_from(scales[step as usize])
                     } else {
-                        out *= parameter::<G, N, S>(gamma, late, column, row_vectors, exact, 1);
-                    }
+                        parameter::<G, N, S>(gamma, late, column, row_vectors, exact, 1)
+                    };
+                    out = scaled::<T, N, S>(out, gamma_here, form);
                 }
                 if comptime!(beta.is_some()) {
-                    out += parameter::<B, N, S>(beta, late, column, row_vectors, exact, 0);
+                    let beta_here = parameter::<B, N, S>(beta, late, column, row_vectors, exact, 0);
+                    out = shifted::<T, N, S>(out, beta_here, form);
                 }
                 if comptime!(!blueprint.held && beta.is_some() && step % 2 == 1) {
                     late = early_start + hidden_zero_after::<S, N>(out, hidden);
+                }
+                if comptime!(form.gates_after()) {
+                    out *= silu::<S, N>(Vector::cast_from(others[step as usize]));
                 }
                 if comptime!(exact) {
                     y[row * row_vectors + column] = Vector::cast_from(out);
                 } else if column < row_vectors {
                     y[row * row_vectors + column] = Vector::cast_from(out);
+                }
+                #[comptime]
+                if let ComptimeOption::Some(sum) = sum.as_mut() {
+                    if comptime!(exact) {
+                        sum[row * row_vectors + column] = Vector::cast_from(value);
+                    } else if column < row_vectors {
+                        sum[row * row_vectors + column] = Vector::cast_from(value);
+                    }
                 }
             }
             #[comptime]
@@ -119,5 +172,20 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
         }
         first += CUBE_COUNT_X as usize * groups;
         turn += 1;
+    }
+}
+
+/// Vector `step` of this lane, of what is normalised.
+#[cube]
+fn normalised<T: Float, N: Size, S: Float>(
+    held: &Array<Vector<T, N>>,
+    combinations: &Array<Vector<S, N>>,
+    step: u32,
+    #[comptime] form: Form,
+) -> Vector<S, N> {
+    if comptime!(form.combines()) {
+        combinations[step as usize]
+    } else {
+        Vector::<S, N>::cast_from(held[step as usize])
     }
 }

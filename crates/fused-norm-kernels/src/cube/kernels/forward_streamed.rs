@@ -2,9 +2,12 @@
 
 use cubecl::prelude::*;
 
+use super::affine::{parameter, parameter_start, scaled, shifted};
+use super::gate::silu;
 use super::group::sum_over_lanes;
-use super::vectors::{keep_read, parameter, rstd_of, straddling};
-use crate::cube::{Blueprint, Reach};
+use super::operand::{combined_at, load_operand};
+use super::vectors::{keep_read, rstd_of, straddling};
+use crate::cube::{Blueprint, Form, Reach};
 
 /// Independent sums a lane: enough for the additions of one to hide behind the others'.
 const SUMS: usize = 4;
@@ -14,17 +17,22 @@ const ROUNDS_A_SPAN: usize = 16;
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     x: &[Vector<T, N>],
+    operand: ComptimeOption<&[Vector<T, N>]>,
     gamma: ComptimeOption<&[Vector<G, N>]>,
     beta: ComptimeOption<&[Vector<B, N>]>,
     y: &mut [Vector<T, N>],
+    mut sum: ComptimeOption<&mut [Vector<T, N>]>,
     mut rstds: ComptimeOption<&mut [S]>,
     rows: usize,
     row_vectors: usize,
     x_pitch: usize,
+    operand_pitch: usize,
+    gamma_rows: usize,
     stat_len: usize,
     inverse_count: InputScalar,
     epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
+    #[comptime] form: Form,
     #[comptime] reach: Reach,
     #[define(T)] _x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
@@ -41,23 +49,58 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     let mut turn = 0u32;
     while first < rows {
         let row = first + (UNIT_POS / blueprint.lanes) as usize;
-        let source = select(row < rows, row, rows - 1) * x_pitch;
-        let squares = sum_squares::<T, N, S>(x, source, lane, row_vectors, stat_len, lanes, reach);
-        let sum = sum_over_lanes::<S>(squares, turn, blueprint);
-        let rstd = rstd_of::<S>(sum, inverse_count, epsilon);
+        let source_row = select(row < rows, row, rows - 1);
+        let source = source_row * x_pitch;
+        let operand_source = source_row * operand_pitch;
+        let squares = sum_squares::<T, N, S>(
+            x,
+            operand,
+            source,
+            operand_source,
+            lane,
+            row_vectors,
+            stat_len,
+            lanes,
+            form,
+            reach,
+        );
+        let total = sum_over_lanes::<S>(squares, turn, blueprint);
+        let rstd = rstd_of::<S>(total, inverse_count, epsilon);
 
         if row < rows {
             let target = row * row_vectors;
+            let start = parameter_start(row, gamma_rows, row_vectors, form);
             let mut column = lane;
             while column < row_vectors {
-                let mut out = Vector::<S, N>::cast_from(x[source + column]) * Vector::new(rstd);
+                let value = combined_at::<T, N, S>(
+                    x,
+                    operand,
+                    source,
+                    operand_source,
+                    column,
+                    row_vectors,
+                    form,
+                );
+                let mut out = value * Vector::new(rstd);
                 if comptime!(gamma.is_some()) {
-                    out *= parameter::<G, N, S>(gamma, 0, column, row_vectors, true, 1);
+                    let gamma_here =
+                        parameter::<G, N, S>(gamma, start, column, row_vectors, true, 1);
+                    out = scaled::<T, N, S>(out, gamma_here, form);
                 }
                 if comptime!(beta.is_some()) {
-                    out += parameter::<B, N, S>(beta, 0, column, row_vectors, true, 0);
+                    let beta_here = parameter::<B, N, S>(beta, start, column, row_vectors, true, 0);
+                    out = shifted::<T, N, S>(out, beta_here, form);
+                }
+                if comptime!(form.gates_after()) {
+                    let gate =
+                        load_operand::<T, N>(operand, operand_source, column, row_vectors, true);
+                    out *= silu::<S, N>(Vector::cast_from(gate));
                 }
                 y[target + column] = Vector::cast_from(out);
+                #[comptime]
+                if let ComptimeOption::Some(sum) = sum.as_mut() {
+                    sum[target + column] = Vector::cast_from(value);
+                }
                 column += lanes;
             }
             #[comptime]
@@ -76,11 +119,14 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
 #[cube]
 fn sum_squares<T: Float, N: Size, S: Float>(
     x: &[Vector<T, N>],
+    operand: ComptimeOption<&[Vector<T, N>]>,
     source: usize,
+    operand_source: usize,
     lane: usize,
     row_vectors: usize,
     stat_len: usize,
     #[comptime] lanes: usize,
+    #[comptime] form: Form,
     #[comptime] reach: Reach,
 ) -> S {
     let mut total = S::from_int(0);
@@ -92,7 +138,8 @@ fn sum_squares<T: Float, N: Size, S: Float>(
     if comptime!(reach == Reach::Elements) {
         let last = straddling::<N>(stat_len, row_vectors, comptime!(lanes as u32));
         if last < row_vectors {
-            let value = Vector::<S, N>::cast_from(x[source + last]);
+            let value =
+                combined_at::<T, N, S>(x, operand, source, operand_source, last, row_vectors, form);
             total += keep_read::<S, N>(value * value, last, stat_len).vector_sum();
         }
     }
@@ -108,13 +155,29 @@ fn sum_squares<T: Float, N: Size, S: Float>(
             #[unroll]
             for sum in 0..SUMS {
                 let here = column + comptime!(sum * lanes);
-                let value = Vector::<S, N>::cast_from(x[source + here]);
+                let value = combined_at::<T, N, S>(
+                    x,
+                    operand,
+                    source,
+                    operand_source,
+                    here,
+                    row_vectors,
+                    form,
+                );
                 sums[sum] += value * value;
             }
             column += comptime!(lanes * SUMS);
         }
         while column < span_end {
-            let value = Vector::<S, N>::cast_from(x[source + column]);
+            let value = combined_at::<T, N, S>(
+                x,
+                operand,
+                source,
+                operand_source,
+                column,
+                row_vectors,
+                form,
+            );
             sums[0] += value * value;
             column += lanes;
         }

@@ -83,25 +83,6 @@ pub(super) fn keep_read<S: Float, N: Size>(
     kept
 }
 
-/// gamma or beta from `start` on, in the type of the statistic, or `or` where there is none.
-#[cube]
-pub(super) fn parameter<P: Float, N: Size, S: Float>(
-    parameter: ComptimeOption<&[Vector<P, N>]>,
-    start: usize,
-    column: usize,
-    row_vectors: usize,
-    #[comptime] exact: bool,
-    #[comptime] or: i64,
-) -> Vector<S, N> {
-    #[comptime]
-    match parameter {
-        ComptimeOption::Some(values) => {
-            Vector::cast_from(load::<P, N>(values, start, column, row_vectors, exact))
-        }
-        ComptimeOption::None => Vector::new(S::from_int(or)),
-    }
-}
-
 /// The vector that lane `UNIT_POS % lanes` reads in step `step`: neighbours read neighbours.
 #[cube]
 pub(super) fn column(step: u32, #[comptime] blueprint: Blueprint) -> usize {

@@ -118,12 +118,13 @@ pub(super) fn cube(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Optio
     })
 }
 
-/// Vectors that a lane may hold. Short vectors cost an instruction each: not more than 16.
+/// Vectors of a row that a lane may hold, as many of every input. Short vectors cost an instruction
+/// each: not more than 16.
 fn most_vectors(class: &RowClass, limits: &DeviceLimits, budget: &Budget) -> usize {
     let size = class.vector_size(limits);
     let stored = budget.stored / (size * class.element_size);
     let computed = budget.computed / (size * class.statistic_size);
-    stored.min(computed).clamp(1, 16)
+    (stored.min(computed) / class.inputs).clamp(1, 16)
 }
 
 fn resident(

@@ -1,136 +1,32 @@
-//! The kernels that a device would be given, without the device: for reading the code that they
-//! become.
+//! The kernels of a backward pass.
 
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use cubecl::ir::{AddressType, DeviceProperties, ElemType, TargetProperties};
+use cubecl::ir::TargetProperties;
 use cubecl::prelude::*;
 
-use super::backward::{Columns, Wanted};
-use super::kernels::{
+use super::{BUFFER, Kernel, Offline, optional};
+use crate::cube::kernels::{
     backward_resident::backward_resident, backward_streamed::backward_streamed, columns::columns,
-    forward_resident::forward_resident, forward_streamed::forward_streamed, reduce::reduce,
+    reduce::reduce,
 };
-use super::types::{row_class, statistic_type};
-use super::{Blueprint, DeviceLimits, Pass, Reach, Routine, select};
-
-/// A class of problems on a device.
-#[derive(Debug, Clone)]
-pub struct Offline {
-    /// The device.
-    pub device: Arc<DeviceProperties>,
-    /// Elements of a row.
-    pub row_len: usize,
-    /// What the statistic reads of a row.
-    pub reach: Reach,
-    /// Type of x.
-    pub x: ElemType,
-    /// Type of gamma, if there is one.
-    pub gamma: Option<ElemType>,
-    /// Type of beta, if there is one.
-    pub beta: Option<ElemType>,
-}
-
-/// One kernel.
-pub struct Kernel {
-    /// Its name.
-    pub name: &'static str,
-    /// How it maps rows to units.
-    pub blueprint: Blueprint,
-    /// What a compiler takes.
-    pub definition: KernelDefinition,
-}
-
-type OptionArg<T> = ComptimeOptionCompilationArg<T>;
-const BUFFER: BufferCompilationArg = BufferCompilationArg { inplace: None };
-
-fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(there: bool) -> OptionArg<T> {
-    if there {
-        OptionArg::Some(BUFFER)
-    } else {
-        OptionArg::None
-    }
-}
+use crate::cube::plan::Columns;
+use crate::cube::{Blueprint, DeviceLimits, Pass, Routine, Wanted};
 
 impl Offline {
-    fn blueprint(&self, pass: Pass) -> Blueprint {
-        let class = row_class(self.row_len, self.x);
-        select(&class, pass, &DeviceLimits::of(&self.device))
-    }
-
-    fn settings(&self, units: u32) -> KernelSettings {
-        KernelSettings::new(
-            *CubeDim::new_1d(units),
-            ExecutionMode::Unchecked,
-            AddressType::U32,
-        )
-    }
-
-    fn types(&self) -> (ElemType, ElemType, ElemType) {
-        let statistic = statistic_type(self.x);
-        (
-            statistic,
-            self.gamma.unwrap_or(statistic),
-            self.beta.unwrap_or(statistic),
-        )
-    }
-
-    /// The kernel of the forward pass, with or without rstd as an output.
-    pub fn forward(&self, with_rstd: bool) -> Kernel {
-        let blueprint = self.blueprint(Pass::Forward);
-        let (statistic, gamma, beta) = self.types();
-        macro_rules! kernel {
-            ($module:ident::$name:ident) => {
-                Kernel {
-                    name: stringify!($module),
-                    blueprint,
-                    definition: $module::$name::new(
-                        self.settings(blueprint.units()),
-                        self.device.clone(),
-                        Arc::new(TargetProperties::default()),
-                        BUFFER,
-                        optional(self.gamma.is_some()),
-                        optional(self.beta.is_some()),
-                        BUFFER,
-                        optional(with_rstd),
-                        (),
-                        (),
-                        (),
-                        (),
-                        InputScalarCompilationArg::new(statistic),
-                        InputScalarCompilationArg::new(statistic),
-                        blueprint.vector_size,
-                        blueprint,
-                        self.reach,
-                        self.x,
-                        statistic,
-                        gamma,
-                        beta,
-                    )
-                    .define(),
-                }
-            };
-        }
-        if blueprint.vectors > 0 {
-            kernel!(forward_resident::ForwardResident)
-        } else {
-            kernel!(forward_streamed::ForwardStreamed)
-        }
-    }
-
     /// The kernels of the backward pass for these gradients.
     pub fn backward(&self, wanted: Wanted) -> Vec<Kernel> {
         let blueprint = self.blueprint(Pass::Backward);
         let by_columns = blueprint.routine == Routine::Looped;
         let sums = Wanted {
-            dx: wanted.dx,
             dgamma: wanted.dgamma && !by_columns,
             dbeta: wanted.dbeta && !by_columns,
+            ..wanted
         };
         let mut kernels = vec![];
-        if !by_columns || wanted.dx {
+        if !by_columns || wanted.dx || wanted.dgate {
             kernels.push(self.walk(blueprint, sums));
         }
         if wanted.dgamma || wanted.dbeta {
@@ -144,7 +40,9 @@ impl Offline {
     }
 
     fn walk(&self, blueprint: Blueprint, wanted: Wanted) -> Kernel {
-        let (statistic, gamma, _) = self.types();
+        let (statistic, gamma, beta) = self.types();
+        let beta_read = self.beta.is_some() && wanted.dgate && self.form.gates_after();
+        let beta = if beta_read { beta } else { statistic };
         macro_rules! kernel {
             ($module:ident::$name:ident $(, $rows_a_cube:expr)?) => {
                 Kernel {
@@ -156,9 +54,12 @@ impl Offline {
                         Arc::new(TargetProperties::default()),
                         BUFFER,
                         BUFFER,
+                        optional(self.form.gates()),
                         BUFFER,
                         optional(self.gamma.is_some()),
+                        optional(beta_read),
                         optional(wanted.dx),
+                        optional(wanted.dgate),
                         optional(wanted.dgamma),
                         optional(wanted.dbeta),
                         (),
@@ -167,13 +68,17 @@ impl Offline {
                         (),
                         (),
                         (),
+                        (),
+                        (),
                         InputScalarCompilationArg::new(statistic),
                         blueprint.vector_size,
                         blueprint,
+                        self.form,
                         self.reach,
                         self.x,
                         statistic,
                         gamma,
+                        beta,
                     )
                     .define(),
                 }
@@ -227,6 +132,7 @@ impl Offline {
                 Arc::new(TargetProperties::default()),
                 BUFFER,
                 BUFFER,
+                optional(self.form.gates()),
                 BUFFER,
                 optional(wanted.dgamma),
                 optional(wanted.dbeta),
@@ -234,9 +140,12 @@ impl Offline {
                 (),
                 (),
                 (),
+                (),
+                (),
                 columns.vector_size,
                 columns.lanes,
                 columns.row_groups,
+                self.form,
                 self.x,
                 statistic,
                 gamma,

@@ -2,11 +2,14 @@
 //! accesses. Prints a line a kernel (`--nocapture`): the report of docs/performance.md.
 
 #[cfg(feature = "codegen")]
+mod variants;
+
+#[cfg(feature = "codegen")]
 mod report {
     use cubecl::ir::{ElemType, FloatKind};
     use fused_norm_cube_tests::nvidia::{Code, assemble, assembler, device, ptx};
     use fused_norm_kernels::cube::offline::{Kernel, Offline};
-    use fused_norm_kernels::cube::{Blueprint, Reach, Wanted};
+    use fused_norm_kernels::cube::{Blueprint, Form, Reach, Wanted};
 
     const F32: ElemType = ElemType::Float(FloatKind::F32);
     const KINDS: [(&str, ElemType); 3] = [
@@ -86,9 +89,11 @@ mod report {
             x,
             gamma,
             beta,
+            form: Form::default(),
         };
         let wanted = Wanted {
             dx: true,
+            dgate: false,
             dgamma: gamma.is_some(),
             dbeta: beta.is_some(),
         };

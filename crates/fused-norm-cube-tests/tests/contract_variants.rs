@@ -1,0 +1,153 @@
+//! Rows beside x, and several rows of gamma, that do not fit are refused before anything is queued.
+#![cfg(feature = "cube")]
+
+use cubecl::client::Client;
+use fused_norm_cube_tests::trial::Trial;
+use fused_norm_cube_tests::{bytes, devices, elem};
+use fused_norm_kernels::cube::{
+    self, Affine, Backward, Forward, Gate, Mapping, Operand, OperandKind, Parameter, Rows, Wanted,
+};
+use fused_norm_kernels::{Error, GateOrder};
+use fused_norm_testkit::FloatKind;
+
+const ROWS: usize = 6;
+const ROW_LEN: usize = 96;
+const KIND: FloatKind = FloatKind::F32;
+
+fn trial(gamma_rows: usize) -> Trial {
+    let order = GateOrder::AfterNorm;
+    let shape = [ROWS, ROW_LEN, ROW_LEN, gamma_rows];
+    Trial::new(shape, OperandKind::Gate(order), KIND, 0)
+}
+
+fn clients() -> Vec<Client> {
+    let devices = devices().into_iter();
+    devices.map(|(_, device)| device.client()).collect()
+}
+
+/// Whether rows are refused as they should be.
+type IsRight = fn(&Error) -> bool;
+
+/// Rows that do not fit, and how they are refused.
+fn unfit(client: &Client) -> Vec<(Rows, IsRight)> {
+    let trial = trial(1);
+    let fitting = trial.rows(client, &trial.inputs.second);
+    let short = trial.rows(client, &trial.inputs.second[1..]);
+    let mut moved = fitting.clone();
+    moved.handle = moved.handle.offset_start(4);
+    vec![
+        (short, |error| matches!(error, Error::Length { .. })),
+        (moved, |error| matches!(error, Error::Offset { .. })),
+        (
+            Rows {
+                pitch: ROW_LEN + 1,
+                ..fitting.clone()
+            },
+            |error| matches!(error, Error::Pitch { .. }),
+        ),
+        (
+            Rows {
+                elem: elem(FloatKind::F16),
+                ..fitting
+            },
+            |error| matches!(error, Error::Type { .. }),
+        ),
+    ]
+}
+
+#[test]
+fn rows_beside_x_that_do_not_fit() {
+    for client in clients() {
+        let trial = trial(1);
+        let order = GateOrder::BeforeNorm;
+        let mapping = Mapping::default();
+        let forward = trial.forward(&client, mapping);
+        let normalised = cube::forward(&client, &trial.problem, forward.clone()).unwrap();
+        let backward = trial.backward(&client, &normalised, trial.all(), mapping);
+        for (rows, is_right) in unfit(&client) {
+            let gate = Gate { rows, order };
+            for (name, operand) in [
+                ("residual", Operand::Residual(gate.rows.clone())),
+                ("gate", Operand::Gate(gate.clone())),
+            ] {
+                let args = Forward {
+                    operand,
+                    ..forward.clone()
+                };
+                let error = cube::forward(&client, &trial.problem, args).unwrap_err();
+                assert!(is_right(&error), "{error}");
+                assert!(error.to_string().contains(name), "{error}");
+            }
+            let args = Backward {
+                gate: Some(gate),
+                ..backward.clone()
+            };
+            let error = cube::backward(&client, &trial.problem, args).unwrap_err();
+            assert!(is_right(&error), "{error}");
+            assert!(error.to_string().contains("gate"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn y_is_not_written_over_an_x_that_is_not_alone() {
+    for client in clients() {
+        let trial = trial(1);
+        let args = Forward {
+            in_place: true,
+            ..trial.forward(&client, Mapping::default())
+        };
+        let error = cube::forward(&client, &trial.problem, args).unwrap_err();
+        assert_eq!(error, Error::InPlace);
+    }
+}
+
+#[test]
+fn a_gate_that_is_not_there_has_no_gradient() {
+    for client in clients() {
+        let trial = trial(1);
+        let mapping = Mapping::default();
+        let forward = trial.forward(&client, mapping);
+        let normalised = cube::forward(&client, &trial.problem, forward).unwrap();
+        let args = Backward {
+            gate: None,
+            wanted: Wanted {
+                dgate: true,
+                ..Wanted::default()
+            },
+            ..trial.backward(&client, &normalised, trial.all(), mapping)
+        };
+        let error = cube::backward(&client, &trial.problem, args).unwrap_err();
+        assert_eq!(error, Error::MissingParameter("gate"));
+    }
+}
+
+#[test]
+fn gamma_has_as_many_rows_as_the_problem_says() {
+    for client in clients() {
+        let trial = trial(3);
+        let run = |len: usize| {
+            let values = vec![1.0; len];
+            let args = Forward {
+                affine: Affine::Scale {
+                    gamma: Parameter {
+                        handle: client.create_from_slice(&bytes(KIND, &values)),
+                        elem: elem(KIND),
+                    },
+                },
+                ..trial.forward(&client, Mapping::default())
+            };
+            cube::forward(&client, &trial.problem, args)
+        };
+        let expected = 3 * ROW_LEN;
+        let found = expected - 1;
+        let buffer = "gamma";
+        let error = Error::Length {
+            buffer,
+            expected,
+            found,
+        };
+        assert_eq!(run(found).unwrap_err(), error);
+        assert!(run(expected).is_ok());
+    }
+}
