@@ -59,8 +59,10 @@ mod backend;
 pub mod nn;
 pub mod ops;
 
-pub use nn::{RmsNorm, RmsNormConfig};
-pub use ops::rms_norm::{RmsNormOptions, rms_norm};
+pub use nn::{PerHeadRmsNorm, PerHeadRmsNormConfig, RmsNorm, RmsNormConfig};
+pub use ops::add_rms_norm::add_rms_norm;
+pub use ops::gated_rms_norm::{GateOrder, gated_rms_norm};
+pub use ops::rms_norm::{RmsNormOptions, Rounding, per_head_rms_norm, rms_norm};
 
 /// Compiles and runs the code of the repository's documents.
 #[cfg(doctest)]
@@ -69,6 +71,8 @@ mod documents {
     struct Readme;
     #[doc = include_str!("../../../docs/architecture.md")]
     struct Architecture;
+    #[doc = include_str!("../../../docs/adding-a-variant.md")]
+    struct AddingAVariant;
     #[doc = include_str!("../../../docs/math.md")]
     struct Math;
     #[doc = include_str!("../../../docs/numerics.md")]

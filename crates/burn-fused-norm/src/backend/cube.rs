@@ -2,13 +2,16 @@
 
 use alloc::vec::Vec;
 
+use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{DType, Shape};
+use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::ir::{ElemType, FloatKind};
 use burn_cubecl::cubecl::server::Handle;
 use burn_cubecl::kernel::{into_contiguous, untile};
 use burn_cubecl::tensor::CubeTensor;
-use fused_norm_kernels::cube::{Parameter, Rows, reads_in_place, supports};
+use fused_norm_kernels::cube::{Interleaved, Parameter, Rows, reads_in_place, supports};
 
+use super::interleaving::Interleaving;
 use super::layout::row_pitch;
 
 /// The kernels' name of a tensor's type, if its device can compute in that.
@@ -31,18 +34,11 @@ pub(crate) struct RowTensor {
 }
 
 impl RowTensor {
-    /// Copies what has no such rows; other views are taken as they are. Storage tiles become rows.
-    pub(crate) fn new(tensor: CubeTensor, elem: ElemType) -> Self {
+    /// Rows of `row_len` elements, which divides the last axis. Copies what has no such rows; other
+    /// views are taken as they are. Storage tiles become rows.
+    pub(crate) fn new(tensor: CubeTensor, elem: ElemType, row_len: usize) -> Self {
         let tensor = untile(tensor);
-        let shape = tensor.meta.shape();
-        let row_len = shape.last().copied().unwrap_or(1);
-        let strides: Vec<isize> = tensor
-            .meta
-            .strides()
-            .iter()
-            .map(|&stride| stride as isize)
-            .collect();
-        let pitch = row_pitch(shape, &strides)
+        let pitch = row_pitch(tensor.meta.shape(), &strides(&tensor), row_len)
             .filter(|&pitch| reads_in_place(&tensor.client, elem, row_len, pitch));
         match pitch {
             Some(pitch) => Self {
@@ -75,10 +71,50 @@ impl RowTensor {
         self.tensor.can_mut() && self.tensor.is_contiguous()
     }
 
+    /// A dense tensor of this one's shape and type.
+    pub(crate) fn like(&self, handle: Handle) -> CubeTensor {
+        self.beside(handle, self.shape(), self.tensor.dtype)
+    }
+
     /// A dense tensor beside this one.
     pub(crate) fn beside(&self, handle: Handle, shape: Shape, dtype: DType) -> CubeTensor {
         dense(&self.tensor, handle, shape, dtype)
     }
+}
+
+/// How the tensor's rows lie side by side, if they do.
+pub(crate) fn interleaving_of(tensor: &CubeTensor) -> Option<Interleaving> {
+    Interleaving::of(tensor.meta.shape(), &strides(tensor))
+}
+
+/// A tensor whose rows lie side by side.
+pub(crate) fn interleaved(
+    tensor: &CubeTensor,
+    elem: ElemType,
+    interleaving: Interleaving,
+) -> Interleaved {
+    Interleaved {
+        handle: tensor.handle.clone(),
+        elem,
+        inner: interleaving.inner,
+        pitch: interleaving.pitch,
+    }
+}
+
+/// Rows that lie side by side as a tensor of the shape and type of `origin`.
+pub(crate) fn interleaved_tensor(
+    origin: &CubeTensor,
+    handle: Handle,
+    interleaving: Interleaving,
+) -> CubeTensor {
+    let shape = origin.meta.shape();
+    let base = dense(origin, handle, interleaving.base_shape(shape), origin.dtype);
+    CubeBackend::float_permute(base, &interleaving.permutation(shape.num_dims()))
+}
+
+fn strides(tensor: &CubeTensor) -> Vec<isize> {
+    let strides = tensor.meta.strides().iter();
+    strides.map(|&stride| stride as isize).collect()
 }
 
 /// gamma or beta: a dense column, copied where it is a view of something else.

@@ -1,16 +1,22 @@
 //! Which views are rows with one pitch.
 
-/// The distance between the starts of neighbouring rows, in elements, of a view whose last axis is
-/// dense and whose other axes collapse into one; `None` for any other view.
-pub(crate) fn row_pitch(shape: &[usize], strides: &[isize]) -> Option<usize> {
-    let (&row_len, outer_shape) = shape.split_last()?;
+/// The distance between the starts of neighbouring rows of `row_len`, in elements, of a view whose
+/// last axis is dense and holds whole rows, and all of whose rows have one pitch; `None` for any other
+/// view.
+pub(crate) fn row_pitch(shape: &[usize], strides: &[isize], row_len: usize) -> Option<usize> {
+    let (&last, outer_shape) = shape.split_last()?;
     let (&last_stride, outer_strides) = strides.split_last()?;
-    if row_len > 1 && last_stride != 1 {
+    if last > 1 && last_stride != 1 {
         return None;
     }
+    let parts = (last / row_len, row_len as isize);
+    let outer = outer_shape
+        .iter()
+        .copied()
+        .zip(outer_strides.iter().copied());
     // (rows so far, their pitch), from the innermost axis outwards.
     let mut collapsed: Option<(usize, isize)> = None;
-    for (&len, &stride) in outer_shape.iter().zip(outer_strides).rev() {
+    for (len, stride) in core::iter::once(parts).chain(outer.rev()) {
         if len == 1 {
             continue;
         }
@@ -28,7 +34,10 @@ pub(crate) fn row_pitch(shape: &[usize], strides: &[isize]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::row_pitch;
+    /// Rows of the whole last axis.
+    fn row_pitch(shape: &[usize], strides: &[isize]) -> Option<usize> {
+        super::row_pitch(shape, strides, shape.last().copied().unwrap_or(1))
+    }
 
     #[test]
     fn dense_rows_of_any_rank() {
@@ -47,6 +56,15 @@ mod tests {
         assert_eq!(row_pitch(&[7, 5], &[0, 1]), Some(0));
         assert_eq!(row_pitch(&[1, 9, 4], &[12, 1, 1]), Some(1));
         assert_eq!(row_pitch(&[4, 1], &[3, 8]), Some(3));
+    }
+
+    #[test]
+    fn parts_of_the_last_axis_are_rows_where_all_have_one_pitch() {
+        assert_eq!(super::row_pitch(&[3, 12], &[12, 1], 4), Some(4));
+        assert_eq!(super::row_pitch(&[12], &[1], 4), Some(4));
+        assert_eq!(super::row_pitch(&[1, 12], &[99, 1], 4), Some(4));
+        assert_eq!(super::row_pitch(&[3, 12], &[36, 1], 4), None, "gaps");
+        assert_eq!(super::row_pitch(&[3, 12], &[0, 1], 4), None, "broadcast");
     }
 
     #[test]

@@ -5,6 +5,8 @@ pub(crate) mod cube;
 #[cfg(feature = "flex")]
 pub(crate) mod flex;
 #[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
+pub(crate) mod interleaving;
+#[cfg(any(feature = "cube", feature = "flex"))]
 pub(crate) mod layout;
 #[cfg(feature = "ndarray")]
 pub(crate) mod ndarray;

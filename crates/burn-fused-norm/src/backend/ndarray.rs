@@ -6,13 +6,27 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use burn::backend::TensorMetadata;
 use burn::backend::ndarray::{NdArrayTensor, SharedArray};
+use burn::backend::ops::FloatTensorOps;
+use burn::backend::{NdArray, TensorMetadata};
 use burn::tensor::{DType, Shape};
-use fused_norm_kernels::cpu::{Element, Rows, Statistic};
+use fused_norm_kernels::cpu::{Element, Interleaved, Rows, Statistic};
 use ndarray::{ArrayView, CowArray, IxDyn};
 
+use super::interleaving::Interleaving;
 use super::parameters::convert;
+
+/// Calls `$function::<T>($arguments)` with the type of x's elements.
+macro_rules! with_element {
+    ($dtype:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $dtype {
+            burn::tensor::DType::F64 => $function::<f64>($($argument),*),
+            burn::tensor::DType::F32 => $function::<f32>($($argument),*),
+            other => panic!("rms_norm: x has type {other:?}, expected F64 or F32 on NdArray"),
+        }
+    };
+}
+pub(crate) use with_element;
 
 /// A type of the kernels that an NdArray tensor can hold.
 pub(crate) trait NdArrayElement: Element + Statistic {
@@ -73,9 +87,46 @@ impl<'a, T: NdArrayElement> DenseTensor<'a, T> {
         self.0.as_slice().expect("the array is dense")
     }
 
-    pub(crate) fn rows(&self) -> Rows<'_, T> {
-        let row_len = self.0.shape().last().copied().unwrap_or(1);
+    pub(crate) fn rows(&self, row_len: usize) -> Rows<'_, T> {
         Rows::dense(self.values(), row_len)
+    }
+}
+
+/// A tensor whose rows lie side by side, with nothing between them.
+pub(crate) struct InterleavedTensor<'a, T> {
+    values: &'a [T],
+    interleaving: Interleaving,
+}
+
+impl<'a, T: NdArrayElement> InterleavedTensor<'a, T> {
+    /// If the tensor is one, and its last axis a row.
+    pub(crate) fn new(tensor: &'a NdArrayTensor, row_len: usize) -> Option<Self> {
+        let view = T::view(tensor);
+        let interleaving = Interleaving::of(view.shape(), view.strides())?;
+        let is_ours = view.shape().last() == Some(&row_len) && interleaving.is_dense(view.shape());
+        let values = view.to_slice_memory_order().filter(|_| is_ours)?;
+        Some(Self {
+            values,
+            interleaving,
+        })
+    }
+
+    pub(crate) fn inner(&self) -> usize {
+        self.interleaving.inner
+    }
+
+    pub(crate) fn rows(&self) -> Interleaved<'a, T> {
+        Interleaved::new(
+            self.values,
+            self.interleaving.inner,
+            self.interleaving.pitch,
+        )
+    }
+
+    /// Rows that lie as this tensor's, as a tensor of its shape.
+    pub(crate) fn tensor(&self, values: Vec<T>, shape: &Shape) -> NdArrayTensor {
+        let base = dense(values, &self.interleaving.base_shape(shape));
+        NdArray::float_permute(base, &self.interleaving.permutation(shape.num_dims()))
     }
 }
 
@@ -90,7 +141,7 @@ pub(crate) fn unique_dense<T: NdArrayElement>(
     }
 }
 
-/// `[d_model]` of any float type, in the type of computation; borrowed where that is its type.
+/// gamma or beta of any float type, in the type of computation; borrowed where that is its type.
 pub(crate) fn parameter<S: NdArrayElement>(tensor: &NdArrayTensor) -> Cow<'_, [S]> {
     fn values<A: NdArrayElement, S: NdArrayElement>(tensor: &NdArrayTensor) -> Cow<'_, [S]> {
         Cow::Owned(convert(DenseTensor::<A>::new(tensor).values()))
@@ -115,9 +166,12 @@ pub(crate) fn dense<T: NdArrayElement>(values: Vec<T>, shape: &Shape) -> NdArray
     T::into_tensor(array.expect("the kernels return as many values as the shape has"))
 }
 
-/// `[d_model]` in the type of computation, as a tensor of type `dtype`.
-pub(crate) fn gradient<S: NdArrayElement>(values: Vec<S>, dtype: DType) -> NdArrayTensor {
-    let shape = Shape::from([values.len()]);
+/// Sums in the type of computation, as a parameter's gradient of that shape and type.
+pub(crate) fn gradient<S: NdArrayElement>(
+    values: Vec<S>,
+    shape: Shape,
+    dtype: DType,
+) -> NdArrayTensor {
     match dtype {
         DType::F64 => dense(convert::<_, f64>(&values), &shape),
         DType::F32 => dense(convert::<_, f32>(&values), &shape),

@@ -1,82 +1,12 @@
-use burn::config::Config;
-use burn::module::{Content, DisplaySettings, Initializer, Module, ModuleDisplay, Param};
-use burn::tensor::{Device, Tensor};
+use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
+use burn::tensor::Tensor;
 
-use crate::ops::rms_norm::{RmsNormOptions, rms_norm};
+use crate::ops::add_rms_norm::add_rms_norm;
+use crate::ops::gated_rms_norm::{GateOrder, gated_rms_norm};
+use crate::ops::rms_norm::{RmsNormOptions, Rounding, rms_norm};
 
-/// Configuration of an [`RmsNorm`] layer, created by [`init`](RmsNormConfig::init).
-///
-/// ```
-/// use burn_fused_norm::RmsNormConfig;
-///
-/// let rms = RmsNormConfig::new(512);
-/// let prms = RmsNormConfig::new(512).with_partial(Some(RmsNormConfig::RECOMMENDED_PARTIAL));
-/// assert_eq!(rms.epsilon, 1e-5);
-/// assert_eq!(prms.partial, Some(0.0625));
-/// ```
-#[derive(Config, Debug)]
-pub struct RmsNormConfig {
-    /// Features of the last axis of the input.
-    pub d_model: usize,
-    /// Added to the mean square inside the root. Finite and greater than zero. Default: 1e-5
-    #[config(default = 1e-5)]
-    pub epsilon: f64,
-    /// The fraction p of pRMSNorm, in (0, 1]: the statistic reads the first `⌈d_model·p⌉` features
-    /// only. Default: `None`, which is RMSNorm, as is `Some(1.0)`.
-    #[config(default = "None")]
-    pub partial: Option<f64>,
-    /// If a learnable scale (gamma), initialised to ones, is applied. Default: true
-    #[config(default = true)]
-    pub affine: bool,
-    /// If a learnable shift (beta), initialised to zeros, is added. Needs `affine`. Default: false
-    #[config(default = false)]
-    pub bias: bool,
-}
-
-impl RmsNormConfig {
-    /// The fraction that the paper recommends for pRMSNorm: 6.25 %
-    /// (Zhang & Sennrich 2019, [arXiv:1910.07467](https://arxiv.org/abs/1910.07467)).
-    pub const RECOMMENDED_PARTIAL: f64 = 0.0625;
-
-    /// Initialise a new [`RmsNorm`] on `device`.
-    ///
-    /// # Panics
-    ///
-    /// Naming the field and its value, if
-    /// - `d_model` is 0;
-    /// - `epsilon` is not finite or not greater than 0;
-    /// - `partial` is not in (0, 1];
-    /// - `bias` is set without `affine`.
-    pub fn init(&self, device: &Device) -> RmsNorm {
-        assert!(
-            self.d_model > 0,
-            "RmsNormConfig: d_model is 0, expected at least 1"
-        );
-        self.options().assert_valid("RmsNormConfig");
-        assert!(
-            self.affine || !self.bias,
-            "RmsNormConfig: bias is true with affine false, expected affine true (beta needs gamma)"
-        );
-
-        RmsNorm {
-            gamma: self
-                .affine
-                .then(|| Initializer::Ones.init([self.d_model], device)),
-            beta: self
-                .bias
-                .then(|| Initializer::Zeros.init([self.d_model], device)),
-            d_model: self.d_model,
-            epsilon: self.epsilon,
-            partial: self.partial,
-        }
-    }
-
-    fn options(&self) -> RmsNormOptions {
-        RmsNormOptions::new(self.epsilon).with_partial(self.partial)
-    }
-}
-
-/// Root mean square normalisation of the last axis, or of a part of it (pRMSNorm).
+/// Root mean square normalisation of the last axis, by all of it or by a part (pRMSNorm), or of another
+/// axis.
 ///
 /// ```text
 /// y_j = x_j / sqrt(mean(x_i², i < k) + epsilon) · gamma_j (+ beta_j)      k = d_model, or ⌈d_model·p⌉
@@ -85,7 +15,7 @@ impl RmsNormConfig {
 /// Drops in for [`burn::nn::RmsNorm`]: the same names, the same defaults, and records that load either
 /// way (with gamma and without beta, as Burn's layer is). The statistic is computed in f32 (f64 for f64 inputs) and the output is rounded once.
 ///
-/// Created by [`RmsNormConfig::init`], or from Burn's layer:
+/// Created by [`RmsNormConfig::init`](super::RmsNormConfig::init), or from Burn's layer:
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -104,8 +34,8 @@ impl RmsNormConfig {
 /// assert_eq!(ours.to_string(), "RmsNorm {d_model: 4, epsilon: 0.00001, params: 4}");
 /// ```
 ///
-/// A record holds `gamma` and `beta` only. `epsilon` and `partial` come from the configuration: a
-/// record loaded into a layer of another epsilon keeps that layer's epsilon.
+/// A record holds `gamma` and `beta` only. Everything else comes from the configuration: a record
+/// loaded into a layer of another epsilon keeps that layer's epsilon.
 #[derive(Module, Debug)]
 #[module(custom_display)]
 pub struct RmsNorm {
@@ -119,33 +49,119 @@ pub struct RmsNorm {
     pub epsilon: f64,
     /// The fraction p of pRMSNorm; `None` for RMSNorm.
     pub partial: Option<f64>,
+    /// The factor is `1 + gamma`.
+    pub zero_centered: bool,
+    /// Where a row is rounded to its type.
+    #[module(skip)]
+    pub rounding: Rounding,
+    /// Equal parts of `d_model`, each with a statistic of its own.
+    pub groups: usize,
+    /// The normalised axis, counted from the last.
+    pub axis: usize,
 }
 
 impl RmsNorm {
-    /// Normalise the last axis of `x`.
+    /// Normalise the last axis of `x`, or that of the configuration.
     ///
     /// # Shapes
     ///
-    /// - x: `[.., d_model]`
-    /// - output: `[.., d_model]`, of `x`'s type
+    /// - x: `[.., d_model]`; with another axis than the last, `d_model` is the length of that
+    /// - output: as `x`, of `x`'s type
     ///
     /// # Panics
     ///
-    /// If the last axis of `x` is not `d_model`, and as [`rms_norm`] does.
+    /// If the axis of `x` has not `d_model` elements, and as [`rms_norm`] does.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        let features = x.shape()[D - 1];
+        self.assert_features(&x);
+        let (gamma, beta) = self.parameters();
+        rms_norm(x, gamma, beta, self.options())
+    }
+
+    /// Add `residual` to `x` and normalise the sum: the end of a residual branch and the norm of the
+    /// next, in one pass. Returns the normalised sum, and the sum.
+    ///
+    /// # Shapes
+    ///
+    /// - x, residual: of one shape and type, as [`forward`](Self::forward) takes it
+    /// - outputs: as `x`
+    ///
+    /// # Panics
+    ///
+    /// If the axis of `x` has not `d_model` elements, and as [`add_rms_norm`] does.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use burn_fused_norm::RmsNormConfig;
+    ///
+    /// let device = Device::flex();
+    /// let norm = RmsNormConfig::new(8).init(&device);
+    /// let (branch, stream) = (Tensor::<2>::ones([2, 8], &device), Tensor::ones([2, 8], &device));
+    /// let (normed, stream) = norm.forward_add(branch, stream);
+    /// assert_eq!((normed.dims(), stream.dims()), ([2, 8], [2, 8]));
+    /// ```
+    pub fn forward_add<const D: usize>(
+        &self,
+        x: Tensor<D>,
+        residual: Tensor<D>,
+    ) -> (Tensor<D>, Tensor<D>) {
+        self.assert_features(&x);
+        let (gamma, beta) = self.parameters();
+        add_rms_norm(x, residual, gamma, beta, self.options())
+    }
+
+    /// Normalise `x` with a gate beside it: `norm(x)·silu(gate)`, or `norm(x·silu(gate))`.
+    ///
+    /// # Shapes
+    ///
+    /// - x, gate: of one shape and type, as [`forward`](Self::forward) takes it
+    /// - output: as `x`
+    ///
+    /// # Panics
+    ///
+    /// If the axis of `x` has not `d_model` elements, and as [`gated_rms_norm`] does.
+    pub fn forward_gated<const D: usize>(
+        &self,
+        x: Tensor<D>,
+        gate: Tensor<D>,
+        order: GateOrder,
+    ) -> Tensor<D> {
+        self.assert_features(&x);
+        let (gamma, beta) = self.parameters();
+        gated_rms_norm(x, gate, gamma, beta, order, self.options())
+    }
+
+    fn assert_features<const D: usize>(&self, x: &Tensor<D>) {
+        assert!(
+            self.axis < D,
+            "RmsNorm: axis is {} from the last, x has {D} axes",
+            self.axis
+        );
+        let features = x.shape()[D - 1 - self.axis];
+        let axis = match self.axis {
+            0 => "the last axis".into(),
+            axis => alloc::format!("axis {axis} from the last"),
+        };
         assert!(
             features == self.d_model,
-            "RmsNorm: the last axis of x has {features} elements, expected d_model {}",
+            "RmsNorm: {axis} of x has {features} elements, expected d_model {}",
             self.d_model
         );
+    }
 
-        rms_norm(
-            x,
+    fn parameters(&self) -> (Option<Tensor<1>>, Option<Tensor<1>>) {
+        (
             self.gamma.as_ref().map(Param::val),
             self.beta.as_ref().map(Param::val),
-            RmsNormOptions::new(self.epsilon).with_partial(self.partial),
         )
+    }
+
+    fn options(&self) -> RmsNormOptions {
+        RmsNormOptions::new(self.epsilon)
+            .with_partial(self.partial)
+            .with_zero_centered(self.zero_centered)
+            .with_rounding(self.rounding)
+            .with_groups(self.groups)
+            .with_axis(self.axis)
     }
 }
 
@@ -159,6 +175,10 @@ impl From<burn::nn::RmsNorm> for RmsNorm {
             d_model,
             epsilon: norm.epsilon,
             partial: None,
+            zero_centered: false,
+            rounding: Rounding::Once,
+            groups: 1,
+            axis: 0,
         }
     }
 }
@@ -174,10 +194,14 @@ impl ModuleDisplay for RmsNorm {
         let content = content
             .add("d_model", &self.d_model)
             .add("epsilon", &self.epsilon);
-        match self.partial {
-            Some(partial) => content.add("partial", &partial),
-            None => content,
+        let mut content =
+            super::conventions(content, self.partial, self.zero_centered, self.rounding);
+        if self.groups != 1 {
+            content = content.add("groups", &self.groups);
         }
-        .optional()
+        if self.axis != 0 {
+            content = content.add("axis", &self.axis);
+        }
+        content.optional()
     }
 }

@@ -11,4 +11,8 @@
 //! | `flex.rs`, `ndarray.rs`, `cube.rs` | what runs on this backend? |
 //! | `native.rs` | what do the backends that run the CPU kernels share? |
 
+pub mod add_rms_norm;
+mod axis;
+mod checks;
+pub mod gated_rms_norm;
 pub mod rms_norm;

@@ -8,8 +8,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod devices;
+mod inputs;
+mod operation;
+mod skips;
 mod subject;
 mod tensors;
+mod through_autodiff;
+mod through_contract;
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -21,10 +21,30 @@ impl<B: Backend + RmsNormOps, C: CheckpointStrategy> RmsNormOps for Autodiff<B, 
         affine: Affine<Self>,
         settings: Settings,
     ) -> FloatTensor<Self> {
-        match affine {
-            Affine::None => record::<B, C, 1>([x], settings),
-            Affine::Scale { gamma } => record::<B, C, 2>([x, gamma], settings),
-            Affine::ScaleShift { gamma, beta } => record::<B, C, 3>([x, gamma, beta], settings),
+        record_norm::<B, C>(x, affine, settings, |x, affine, with_rstd| {
+            if with_rstd {
+                let (y, rstd) = B::rms_norm_with_rstd(x, affine, settings);
+                (y, Some(rstd))
+            } else {
+                (B::rms_norm(x, affine, settings), None)
+            }
+        })
+    }
+}
+
+/// The node of a normalisation of `x`. `compute(x, affine, with_rstd)` gives y, and rstd if it is told
+/// to.
+pub(in crate::ops) fn record_norm<B: Backend + RmsNormOps, C: CheckpointStrategy>(
+    x: FloatTensor<Autodiff<B, C>>,
+    affine: Affine<Autodiff<B, C>>,
+    settings: Settings,
+    compute: impl FnOnce(FloatTensor<B>, Affine<B>, bool) -> (FloatTensor<B>, Option<FloatTensor<B>>),
+) -> FloatTensor<Autodiff<B, C>> {
+    match affine {
+        Affine::None => record::<B, C, 1>([x], settings, compute),
+        Affine::Scale { gamma } => record::<B, C, 2>([x, gamma], settings, compute),
+        Affine::ScaleShift { gamma, beta } => {
+            record::<B, C, 3>([x, gamma, beta], settings, compute)
         }
     }
 }
@@ -33,6 +53,7 @@ impl<B: Backend + RmsNormOps, C: CheckpointStrategy> RmsNormOps for Autodiff<B, 
 fn record<B: Backend + RmsNormOps, C: CheckpointStrategy, const N: usize>(
     inputs: [FloatTensor<Autodiff<B, C>>; N],
     settings: Settings,
+    compute: impl FnOnce(FloatTensor<B>, Affine<B>, bool) -> (FloatTensor<B>, Option<FloatTensor<B>>),
 ) -> FloatTensor<Autodiff<B, C>> {
     let retro_forward = Recompute::<B, N> {
         inputs: inputs.each_ref().map(|input| input.id()),
@@ -50,17 +71,17 @@ fn record<B: Backend + RmsNormOps, C: CheckpointStrategy, const N: usize>(
         OpsKind::Tracked(mut prep) => {
             let ids = inputs.each_ref().map(|input| prep.checkpoint(input));
             let (x, affine) = split::<B, N>(inputs.map(|input| input.into_primitive()));
-            let (y, rstd) = B::rms_norm_with_rstd(x, affine, settings);
+            let (y, rstd) = compute(x, affine, true);
             let saved = Saved::<B, N> {
                 inputs: ids,
-                rstd,
+                rstd: rstd.expect("rstd was asked for"),
                 settings,
             };
             prep.finish(saved, y)
         }
         OpsKind::UnTracked(prep) => {
             let (x, affine) = split::<B, N>(inputs.map(|input| input.into_primitive()));
-            prep.finish(B::rms_norm(x, affine, settings))
+            prep.finish(compute(x, affine, false).0)
         }
     }
 }
@@ -126,14 +147,11 @@ impl<B: Backend + RmsNormOps, const N: usize> RetroForward for Recompute<B, N> {
     }
 }
 
-/// x, and what is done to the normalised values.
-fn split<B: Backend, const N: usize>(inputs: [FloatTensor<B>; N]) -> (FloatTensor<B>, Affine<B>) {
+/// The first input, and what is done to the normalised values.
+pub(in crate::ops) fn split<B: Backend, const N: usize>(
+    inputs: [FloatTensor<B>; N],
+) -> (FloatTensor<B>, Affine<B>) {
     let mut inputs = inputs.into_iter();
     let x = inputs.next().expect("x is the first input");
-    let affine = match (inputs.next(), inputs.next()) {
-        (None, _) => Affine::None,
-        (Some(gamma), None) => Affine::Scale { gamma },
-        (Some(gamma), Some(beta)) => Affine::ScaleShift { gamma, beta },
-    };
-    (x, affine)
+    (x, Affine::of(inputs.next(), inputs.next()))
 }

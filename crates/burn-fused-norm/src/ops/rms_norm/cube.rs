@@ -1,16 +1,19 @@
 //! RMSNorm on the CubeCL runtimes: the fused kernels.
 
-use burn::tensor::DType;
 use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::ir::ElemType;
 use burn_cubecl::cubecl::server::Handle;
-use burn_cubecl::kernel::into_contiguous;
+use burn_cubecl::kernel::{into_contiguous, untile};
 use burn_cubecl::tensor::CubeTensor;
 use fused_norm_kernels::cube;
 
+use super::contract::statistic_type;
 use super::native::{expect, problem};
 use super::{Affine, Gradient, Gradients, RmsNormOps, Settings, Wanted, decomposed};
-use crate::backend::cube::{RowTensor, dense, elem, parameter};
+use crate::backend::cube::{
+    RowTensor, dense, elem, interleaved, interleaved_tensor, interleaving_of, parameter,
+};
+use crate::backend::interleaving::Interleaving;
 
 impl RmsNormOps for CubeBackend {
     fn rms_norm(x: CubeTensor, affine: Affine<Self>, settings: Settings) -> CubeTensor {
@@ -51,14 +54,14 @@ impl RmsNormOps for CubeBackend {
 
 /// The types of x, gamma and beta, where the kernels take all of them on this device. A type that
 /// is not theirs (`Flex32`) goes through the default bodies.
-struct Types {
-    x: ElemType,
+pub(in crate::ops) struct Types {
+    pub x: ElemType,
     gamma: Option<ElemType>,
     beta: Option<ElemType>,
 }
 
 impl Types {
-    fn of(x: &CubeTensor, affine: &Affine<CubeBackend>) -> Option<Self> {
+    pub fn of(x: &CubeTensor, affine: &Affine<CubeBackend>) -> Option<Self> {
         let (gamma, beta) = affine.parameters();
         let optional = |parameter: Option<&CubeTensor>| match parameter {
             None => Some(None),
@@ -71,7 +74,7 @@ impl Types {
         })
     }
 
-    fn affine(&self, affine: &Affine<CubeBackend>) -> cube::Affine {
+    pub fn affine(&self, affine: &Affine<CubeBackend>) -> cube::Affine {
         let (gamma, beta) = affine.parameters();
         let gamma = gamma
             .zip(self.gamma)
@@ -96,23 +99,36 @@ fn forward(
 ) -> (CubeTensor, Option<CubeTensor>) {
     let client = x.client.clone();
     let dtype = x.dtype;
-    let x = RowTensor::new(x, types.x);
+    let x = untile(x);
+    if let Some(interleaving) = interleaving(&x, settings) {
+        let shape = x.meta.shape().clone();
+        let args = cube::InterleavedForward {
+            x: interleaved(&x, types.x, interleaving),
+            affine: types.affine(affine),
+            with_rstd,
+        };
+        let problem = problem(&shape, settings);
+        let normalised = expect(cube::interleaved_forward(&client, &problem, args));
+        let rstd = normalised
+            .rstd
+            .map(|rstd| dense(&x, rstd, settings.rstd_shape(&shape), statistic_type(dtype)));
+        return (interleaved_tensor(&x, normalised.y, interleaving), rstd);
+    }
+    let x = RowTensor::new(x, types.x, settings.row_len);
     let shape = x.shape();
     let args = cube::Forward {
         // The backward pass still needs x.
         in_place: !with_rstd && x.is_unique_dense(),
         x: x.rows(),
+        operand: cube::Operand::None,
         affine: types.affine(affine),
         with_rstd,
         mapping: cube::Mapping::default(),
     };
     let normalised = expect(cube::forward(&client, &problem(&shape, settings), args));
-    let rstd = normalised.rstd.map(|rstd| {
-        let mut shape = shape.clone();
-        let last = shape.num_dims() - 1;
-        shape[last] = 1;
-        x.beside(rstd, shape, statistic(dtype))
-    });
+    let rstd = normalised
+        .rstd
+        .map(|rstd| x.beside(rstd, settings.rstd_shape(&shape), statistic_type(dtype)));
     (x.beside(normalised.y, shape, dtype), rstd)
 }
 
@@ -129,7 +145,7 @@ fn backward(
     let dtype = x.dtype;
     for (name, found, expected) in [
         ("dy", dy.dtype, dtype),
-        ("rstd", rstd.dtype, statistic(dtype)),
+        ("rstd", rstd.dtype, statistic_type(dtype)),
     ] {
         assert!(
             found == expected,
@@ -137,45 +153,83 @@ fn backward(
         );
     }
     let (gamma, beta) = affine.parameters();
-    let x = RowTensor::new(x, types.x);
+    let wanted = cube::Wanted {
+        dx: wanted.dx,
+        dgamma: wanted.dgamma && gamma.is_some(),
+        dbeta: wanted.dbeta && beta.is_some(),
+        dgate: false,
+    };
+    let rstd = into_contiguous(rstd).handle;
+    let [dy, x] = [dy, x].map(untile);
+    if let (Some(of_dy), Some(of_x)) = (interleaving(&dy, settings), interleaving(&x, settings))
+        && of_dy.inner == of_x.inner
+    {
+        let args = cube::InterleavedBackward {
+            dy: interleaved(&dy, types.x, of_dy),
+            x: interleaved(&x, types.x, of_x),
+            rstd,
+            affine: types.affine(affine),
+            wanted,
+        };
+        let problem = problem(x.meta.shape(), settings);
+        let gradients = expect(cube::interleaved_backward(&client, &problem, args));
+        return Gradients {
+            dx: match gradients.dx {
+                Some(dx) => Gradient::Computed(interleaved_tensor(&x, dx, of_x)),
+                None => Gradient::Skipped,
+            },
+            dgamma: column(gradients.dgamma, gamma),
+            dbeta: column(gradients.dbeta, beta),
+        };
+    }
+    let x = RowTensor::new(x, types.x, settings.row_len);
     let shape = x.shape();
     let args = cube::Backward {
-        dy: RowTensor::new(dy, types.x).rows(),
+        dy: RowTensor::new(dy, types.x, settings.row_len).rows(),
         x: x.rows(),
-        rstd: into_contiguous(rstd).handle,
+        rstd,
         affine: types.affine(affine),
-        wanted: cube::Wanted {
-            dx: wanted.dx,
-            dgamma: wanted.dgamma && gamma.is_some(),
-            dbeta: wanted.dbeta && beta.is_some(),
-        },
+        wanted,
+        gate: None,
         mapping: cube::Mapping::default(),
     };
     let gradients = expect(cube::backward(&client, &problem(&shape, settings), args));
     Gradients {
-        dx: match gradients.dx {
-            Some(dx) => Gradient::Computed(x.beside(dx, shape, dtype)),
-            None => Gradient::Skipped,
-        },
+        dx: rows_gradient(gradients.dx, &x),
         dgamma: column(gradients.dgamma, gamma),
         dbeta: column(gradients.dbeta, beta),
     }
 }
 
+/// How x's rows lie side by side, if they do and the kernels can walk them so.
+fn interleaving(x: &CubeTensor, settings: Settings) -> Option<Interleaving> {
+    let whole_axis = x.meta.shape().last() == Some(&settings.row_len);
+    (whole_axis && settings.gamma_rows == 1)
+        .then(|| interleaving_of(x))
+        .flatten()
+}
+
+/// An activation's gradient as a tensor like x.
+pub(in crate::ops) fn rows_gradient(
+    gradient: Option<Handle>,
+    x: &RowTensor,
+) -> Gradient<CubeBackend> {
+    match gradient {
+        Some(gradient) => Gradient::Computed(x.like(gradient)),
+        None => Gradient::Skipped,
+    }
+}
+
 /// A parameter's gradient as a tensor like the parameter.
-fn column(gradient: Option<Handle>, parameter: Option<&CubeTensor>) -> Gradient<CubeBackend> {
+pub(in crate::ops) fn column(
+    gradient: Option<Handle>,
+    parameter: Option<&CubeTensor>,
+) -> Gradient<CubeBackend> {
     match gradient.zip(parameter) {
         Some((gradient, parameter)) => {
             let shape = parameter.meta.shape().clone();
             Gradient::Computed(dense(parameter, gradient, shape, parameter.dtype))
         }
         None => Gradient::Skipped,
-    }
-}
-
-fn statistic(x: DType) -> DType {
-    match x {
-        DType::F64 => DType::F64,
-        _ => DType::F32,
     }
 }

@@ -1,11 +1,8 @@
 //! Shapes and types of a lazy call's outputs; the call itself runs on the inner backend.
 
-use alloc::vec::Vec;
-
 use burn::backend::fusion::custom::TensorSpec;
-use burn::tensor::{DType, Shape};
 
-use super::contract::{AffineMetadata, GradientMetadata, GradientsMetadata};
+use super::contract::{AffineMetadata, GradientMetadata, GradientsMetadata, statistic_type};
 use super::{Settings, Wanted};
 
 pub(super) fn forward(x: &TensorSpec, _: &AffineMetadata, _: &Settings) -> TensorSpec {
@@ -15,14 +12,14 @@ pub(super) fn forward(x: &TensorSpec, _: &AffineMetadata, _: &Settings) -> Tenso
 pub(super) fn forward_with_rstd(
     x: &TensorSpec,
     _: &AffineMetadata,
-    _: &Settings,
+    settings: &Settings,
 ) -> (TensorSpec, TensorSpec) {
-    let mut dims: Vec<usize> = x.shape.iter().copied().collect();
-    if let Some(last) = dims.last_mut() {
-        *last = 1;
-    }
-    let rstd = TensorSpec::new(Shape::from(dims), statistic(x.dtype));
-    (x.clone(), rstd)
+    (x.clone(), rstd(x, settings))
+}
+
+/// The rstd of rows like those of `x`.
+pub(in crate::ops) fn rstd(x: &TensorSpec, settings: &Settings) -> TensorSpec {
+    TensorSpec::new(settings.rstd_shape(&x.shape), statistic_type(x.dtype))
 }
 
 pub(super) fn backward(
@@ -33,11 +30,7 @@ pub(super) fn backward(
     _: &Settings,
     wanted: &Wanted,
 ) -> GradientsMetadata {
-    let (gamma, beta) = match affine {
-        AffineMetadata::None => (None, None),
-        AffineMetadata::Scale { gamma } => (Some(gamma), None),
-        AffineMetadata::ScaleShift { gamma, beta } => (Some(gamma), Some(beta)),
-    };
+    let (gamma, beta) = parameters(affine);
     GradientsMetadata {
         dx: gradient(wanted.dx, Some(x)),
         dgamma: gradient(wanted.dgamma, gamma),
@@ -45,16 +38,21 @@ pub(super) fn backward(
     }
 }
 
-fn gradient(wanted: bool, like: Option<&TensorSpec>) -> GradientMetadata {
-    match like {
-        Some(spec) if wanted => GradientMetadata::Computed(spec.clone()),
-        _ => GradientMetadata::Skipped,
+/// gamma and beta, as far as there are any.
+pub(in crate::ops) fn parameters(
+    affine: &AffineMetadata,
+) -> (Option<&TensorSpec>, Option<&TensorSpec>) {
+    match affine {
+        AffineMetadata::None => (None, None),
+        AffineMetadata::Scale { gamma } => (Some(gamma), None),
+        AffineMetadata::ScaleShift { gamma, beta } => (Some(gamma), Some(beta)),
     }
 }
 
-fn statistic(x: DType) -> DType {
-    match x {
-        DType::F64 => DType::F64,
-        _ => DType::F32,
+/// A gradient like its tensor, if it is wanted and the tensor is there.
+pub(in crate::ops) fn gradient(wanted: bool, like: Option<&TensorSpec>) -> GradientMetadata {
+    match like {
+        Some(spec) if wanted => GradientMetadata::Computed(spec.clone()),
+        _ => GradientMetadata::Skipped,
     }
 }

@@ -1,28 +1,30 @@
-//! RMSNorm and pRMSNorm over the last axis of a tensor.
+//! RMSNorm and pRMSNorm over the last axis of a tensor, over equal parts of it, or over another axis.
 
 #[cfg(feature = "autodiff")]
-mod autodiff;
-mod contract;
+pub(super) mod autodiff;
+pub(super) mod contract;
 #[cfg(feature = "cube")]
-mod cube;
+pub(super) mod cube;
 pub mod decomposed;
 #[cfg(feature = "flex")]
 mod flex;
 #[cfg(feature = "fusion")]
-mod fusion;
+pub(super) mod fusion;
 #[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
-mod native;
+pub(super) mod native;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod options;
 
 pub use contract::{Affine, Gradient, Gradients, RmsNormOps, Settings, Wanted};
-pub use options::RmsNormOptions;
+pub use options::{RmsNormOptions, Rounding};
 
 use burn::backend::Dispatch;
-use burn::tensor::{DType, Tensor};
+use burn::tensor::Tensor;
 
-/// Root mean square normalisation of the last axis of `x`, without a module.
+use super::{axis, checks};
+
+/// Root mean square normalisation of the last axis of `x`, or of another one, without a module.
 ///
 /// ```text
 /// y_j = x_j / sqrt(mean(x_i², i < k) + epsilon) · gamma_j (+ beta_j)
@@ -31,7 +33,8 @@ use burn::tensor::{DType, Tensor};
 /// `k` is the length of the last axis, or `⌈d_model·p⌉` with
 /// [`partial`](RmsNormOptions::with_partial) set to p (pRMSNorm: Zhang & Sennrich 2019,
 /// [arXiv:1910.07467](https://arxiv.org/abs/1910.07467)). The statistic is computed in f32, in f64
-/// for f64 inputs; the output is rounded once.
+/// for f64 inputs; the output is rounded once. [`RmsNormOptions`] has the conventions of other models:
+/// `1 + gamma`, LLaMA's order of roundings, groups of features, another axis.
 ///
 /// # Shapes
 ///
@@ -42,9 +45,10 @@ use burn::tensor::{DType, Tensor};
 /// # Panics
 ///
 /// On the caller's thread and before anything is queued, naming the values and what was expected:
-/// - the last axis of `x` is empty, or `gamma` or `beta` has another length;
+/// - the axis is empty or not there, or `gamma` or `beta` has another length;
 /// - `beta` is given without `gamma`;
-/// - `epsilon` is not finite or not greater than 0, `partial` is not in (0, 1];
+/// - `epsilon` is not finite or not greater than 0, `partial` is not in (0, 1], the axis is not whole
+///   `groups`;
 /// - a tensor is quantised, or the tensors are on different devices.
 ///
 /// # Example
@@ -68,61 +72,73 @@ pub fn rms_norm<const D: usize>(
     beta: Option<Tensor<1>>,
     options: RmsNormOptions,
 ) -> Tensor<D> {
-    let d_model = x.shape()[D - 1];
+    const OPERATION: &str = "rms_norm";
+    let d_model = checks::d_model(OPERATION, &x, options.axis);
+    let affine = checks::affine(OPERATION, &x, gamma, beta, d_model);
+    let settings = options.settings_of(OPERATION, d_model);
+    let x = axis::to_last(x, options.axis);
+    let y = Tensor::from_dispatch(Dispatch::rms_norm(x.into_dispatch(), affine, settings));
+    axis::from_last(y, options.axis)
+}
+
+/// [`rms_norm`] of every head by a gamma of its own: QK-norm with one weight a head and feature.
+///
+/// ```text
+/// y_hj = x_hj / sqrt(mean(x_hi², i < k) + epsilon) · gamma_hj
+/// ```
+///
+/// # Shapes
+///
+/// - x: `[.., heads, head_dim]`, of type f64, f32, f16 or bf16
+/// - gamma: `[heads, head_dim]`, of any float type
+/// - output: as `x`, of `x`'s type
+///
+/// # Panics
+///
+/// As [`rms_norm`], and if
+/// - `x` has one axis only, or `gamma` another shape than the last two of `x`;
+/// - `options` ask for groups, or for another axis than the last.
+///
+/// # Example
+///
+/// ```
+/// use burn::tensor::{Device, Distribution, Tensor};
+/// use burn_fused_norm::{RmsNormOptions, per_head_rms_norm};
+///
+/// let device = Device::flex();
+/// let queries = Tensor::<4>::random([2, 16, 8, 64], Distribution::Default, &device);
+/// let gamma = Tensor::<2>::ones([8, 64], &device);
+/// let normed = per_head_rms_norm(queries, gamma, RmsNormOptions::new(1e-6));
+/// assert_eq!(normed.dims(), [2, 16, 8, 64]);
+/// ```
+pub fn per_head_rms_norm<const D: usize>(
+    x: Tensor<D>,
+    gamma: Tensor<2>,
+    options: RmsNormOptions,
+) -> Tensor<D> {
+    const OPERATION: &str = "per_head_rms_norm";
     assert!(
-        d_model > 0,
-        "rms_norm: the last axis of x is empty ({:?}), expected at least 1 element",
+        options.groups == 1 && options.axis == 0,
+        "{OPERATION}: groups is {} and axis {}, expected 1 and 0",
+        options.groups,
+        options.axis
+    );
+    let head_dim = checks::d_model(OPERATION, &x, 0);
+    let shape = gamma.dims();
+    assert!(
+        D > 1 && shape == [x.shape()[D - 2], head_dim],
+        "{OPERATION}: gamma has shape {shape:?}, x has {:?}, expected its last two axes",
         x.dims()
     );
-    assert_float("x", &x);
-    for (name, parameter) in [("gamma", &gamma), ("beta", &beta)] {
-        if let Some(parameter) = parameter {
-            assert_parameter(name, parameter, &x, d_model);
-        }
-    }
-
-    let affine = match (gamma, beta) {
-        (None, None) => Affine::None,
-        (Some(gamma), None) => Affine::Scale {
-            gamma: gamma.into_dispatch(),
-        },
-        (Some(gamma), Some(beta)) => Affine::ScaleShift {
-            gamma: gamma.into_dispatch(),
-            beta: beta.into_dispatch(),
-        },
-        (None, Some(_)) => panic!("rms_norm: beta is given without gamma, expected both"),
+    checks::assert_beside(OPERATION, "gamma", &gamma, &x);
+    let settings = Settings {
+        gamma_rows: shape[0],
+        ..options.settings_of(OPERATION, head_dim)
     };
-
-    let settings = options.settings(d_model);
+    if shape[0] == 0 {
+        return x;
+    }
+    let gamma = gamma.into_dispatch();
+    let affine = Affine::Scale { gamma };
     Tensor::from_dispatch(Dispatch::rms_norm(x.into_dispatch(), affine, settings))
-}
-
-fn assert_parameter<const D: usize>(
-    name: &str,
-    parameter: &Tensor<1>,
-    x: &Tensor<D>,
-    d_model: usize,
-) {
-    let [len] = parameter.shape().dims();
-    assert!(
-        len == d_model,
-        "rms_norm: {name} has {len} elements, x has d_model {d_model}"
-    );
-    assert_float(name, parameter);
-    let (expected, found) = (x.device(), parameter.device());
-    assert!(
-        found == expected,
-        "rms_norm: {name} is on {found:?}, x is on {expected:?}"
-    );
-}
-
-fn assert_float<const D: usize>(name: &str, tensor: &Tensor<D>) {
-    let dtype = tensor.dtype();
-    assert!(
-        matches!(
-            dtype,
-            DType::F64 | DType::F32 | DType::Flex32 | DType::F16 | DType::BF16
-        ),
-        "rms_norm: {name} has type {dtype:?}, expected F64, F32, F16 or BF16"
-    );
 }

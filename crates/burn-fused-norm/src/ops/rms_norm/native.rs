@@ -13,20 +13,19 @@ use fused_norm_kernels::cpu;
 use super::Settings;
 
 /// The rows of a tensor of this shape as a problem.
-pub(super) fn problem(shape: &Shape, settings: Settings) -> Problem {
-    let row_len = shape[shape.num_dims() - 1];
+pub(in crate::ops) fn problem(shape: &Shape, settings: Settings) -> Problem {
+    let row_len = settings.row_len;
     let rows = shape.num_elements().checked_div(row_len).unwrap_or(0);
-    expect(Problem::new(
-        rows,
-        row_len,
-        settings.stat_len,
-        settings.epsilon,
-    ))
+    let problem = Problem::new(rows, row_len, settings.stat_len, settings.epsilon)
+        .and_then(|problem| problem.with_gamma_rows(settings.gamma_rows));
+    expect(problem)
+        .with_zero_centered(settings.zero_centered)
+        .with_rounding(settings.rounding.into())
 }
 
 /// The wanted gradients, as far as their parameters are there.
 #[cfg(any(feature = "flex", feature = "ndarray"))]
-pub(super) fn wanted_of<B: Backend>(affine: &Affine<B>, wanted: Wanted) -> cpu::Wanted {
+pub(in crate::ops) fn wanted_of<B: Backend>(affine: &Affine<B>, wanted: Wanted) -> cpu::Wanted {
     let (gamma, beta) = affine.parameters();
     cpu::Wanted {
         dx: wanted.dx,
@@ -36,6 +35,6 @@ pub(super) fn wanted_of<B: Backend>(affine: &Affine<B>, wanted: Wanted) -> cpu::
 }
 
 /// For arguments that [`rms_norm`](super::rms_norm) has checked.
-pub(super) fn expect<T>(result: Result<T, Error>) -> T {
+pub(in crate::ops) fn expect<T>(result: Result<T, Error>) -> T {
     result.unwrap_or_else(|error| panic!("rms_norm: {error}"))
 }

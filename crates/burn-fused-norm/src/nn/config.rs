@@ -1,0 +1,110 @@
+use burn::config::Config;
+use burn::module::Initializer;
+use burn::tensor::Device;
+
+use super::RmsNorm;
+use crate::ops::rms_norm::{RmsNormOptions, Rounding};
+
+/// Configuration of an [`RmsNorm`] layer, created by [`init`](RmsNormConfig::init).
+///
+/// ```
+/// use burn_fused_norm::RmsNormConfig;
+///
+/// let rms = RmsNormConfig::new(512);
+/// let prms = RmsNormConfig::new(512).with_partial(Some(RmsNormConfig::RECOMMENDED_PARTIAL));
+/// assert_eq!(rms.epsilon, 1e-5);
+/// assert_eq!(prms.partial, Some(0.0625));
+/// ```
+#[derive(Config, Debug)]
+pub struct RmsNormConfig {
+    /// Features of the last axis of the input.
+    pub d_model: usize,
+    /// Added to the mean square inside the root. Finite and greater than zero. Default: 1e-5
+    #[config(default = 1e-5)]
+    pub epsilon: f64,
+    /// The fraction p of pRMSNorm, in (0, 1]: the statistic reads the first `⌈d_model·p⌉` features
+    /// only. Default: `None`, which is RMSNorm, as is `Some(1.0)`.
+    #[config(default = "None")]
+    pub partial: Option<f64>,
+    /// If a learnable scale (gamma), initialised to ones, is applied. Default: true
+    #[config(default = true)]
+    pub affine: bool,
+    /// If a learnable shift (beta), initialised to zeros, is added. Needs `affine`. Default: false
+    #[config(default = false)]
+    pub bias: bool,
+    /// If gamma is stored around 0 and initialised to zeros: the factor is `1 + gamma`, formed in f32
+    /// (Gemma, Qwen3-Next). Default: false
+    #[config(default = false)]
+    pub zero_centered: bool,
+    /// Where a row is rounded to its type: once, or after every step as in LLaMA's own code. Default:
+    /// once
+    #[config(default = "Rounding::Once")]
+    pub rounding: Rounding,
+    /// Equal parts of `d_model`, each with a statistic of its own (Mamba-2). Default: 1
+    #[config(default = 1)]
+    pub groups: usize,
+    /// The normalised axis, counted from the last, which is 0: the channels of `[N, C, H, W]` are at 2.
+    /// Default: 0
+    #[config(default = 0)]
+    pub axis: usize,
+}
+
+impl RmsNormConfig {
+    /// The fraction that the paper recommends for pRMSNorm: 6.25 %
+    /// (Zhang & Sennrich 2019, [arXiv:1910.07467](https://arxiv.org/abs/1910.07467)).
+    pub const RECOMMENDED_PARTIAL: f64 = 0.0625;
+
+    /// Initialise a new [`RmsNorm`] on `device`.
+    ///
+    /// # Panics
+    ///
+    /// Naming the field and its value, if
+    /// - `d_model` is 0;
+    /// - `epsilon` is not finite or not greater than 0;
+    /// - `partial` is not in (0, 1];
+    /// - `bias` or `zero_centered` is set without `affine`;
+    /// - `groups` does not divide `d_model`.
+    pub fn init(&self, device: &Device) -> RmsNorm {
+        assert!(
+            self.d_model > 0,
+            "RmsNormConfig: d_model is 0, expected at least 1"
+        );
+        self.options().assert_valid("RmsNormConfig");
+        self.options().assert_groups("RmsNormConfig", self.d_model);
+        assert!(
+            self.affine || !self.bias,
+            "RmsNormConfig: bias is true with affine false, expected affine true (beta needs gamma)"
+        );
+        assert!(
+            self.affine || !self.zero_centered,
+            "RmsNormConfig: zero_centered is true with affine false, expected affine true (there is no gamma to centre)"
+        );
+
+        let gamma = match self.zero_centered {
+            true => Initializer::Zeros,
+            false => Initializer::Ones,
+        };
+        RmsNorm {
+            gamma: self.affine.then(|| gamma.init([self.d_model], device)),
+            beta: self
+                .bias
+                .then(|| Initializer::Zeros.init([self.d_model], device)),
+            d_model: self.d_model,
+            epsilon: self.epsilon,
+            partial: self.partial,
+            zero_centered: self.zero_centered,
+            rounding: self.rounding,
+            groups: self.groups,
+            axis: self.axis,
+        }
+    }
+
+    fn options(&self) -> RmsNormOptions {
+        RmsNormOptions::new(self.epsilon)
+            .with_partial(self.partial)
+            .with_zero_centered(self.zero_centered)
+            .with_rounding(self.rounding)
+            .with_groups(self.groups)
+            .with_axis(self.axis)
+    }
+}

@@ -1,0 +1,74 @@
+//! What is not asked of a device in a mode, and why.
+
+use fused_norm_testkit::Case;
+
+use crate::subject::{Mode, OnDevice};
+
+/// Elements of a case above which only [`Mode::runs_large`] modes run it.
+const LARGE: usize = 30_000;
+
+/// The same on CubeCL devices, where [`Mode::Contract`] alone runs more: every shape and type there is
+/// a kernel to compile, ours and those of the operations around it. `NORM_THOROUGH=1` lifts it.
+const LARGE_ON_CUBE: usize = 200;
+
+/// The same in [`Mode::Decomposed`], all of whose kernels are Burn's.
+const LARGE_DECOMPOSED_ON_CUBE: usize = 64;
+
+impl Mode {
+    fn runs_large(self) -> bool {
+        matches!(self, Self::Autodiff | Self::Contract)
+    }
+}
+
+impl OnDevice {
+    /// Why a case is not run here, if it is not.
+    pub fn skips(&self, case: &Case) -> Option<&'static str> {
+        let burns_own = self.mode != Mode::Contract;
+        if self.name == "ndarray" && burns_own && case.shape.len() > 6 {
+            return Some("Burn's NdArray multiplies and reshapes tensors of up to six axes");
+        }
+        let thorough = std::env::var_os("NORM_THOROUGH").is_some();
+        let most = match self.mode {
+            _ if self.is_native() || thorough => usize::MAX,
+            Mode::Contract => usize::MAX,
+            Mode::Decomposed => LARGE_DECOMPOSED_ON_CUBE,
+            Mode::Autodiff | Mode::Checkpointed => LARGE_ON_CUBE,
+        };
+        let too_large =
+            case.elements() > most || (case.elements() > LARGE && !self.mode.runs_large());
+        too_large.then_some("long rows differ from short ones in the kernels, not in this mode")
+    }
+
+    /// Why a property is not asked here, if it is not: all are asked of our kernels.
+    pub fn exempt(&self, property: &str) -> Option<&'static str> {
+        const OTHER_SHAPE: [&str; 2] = ["batch invariance", "rank invariance"];
+        const OTHER_CALL: [&str; 6] = [
+            "inference equals training",
+            "deterministic",
+            "no memory of earlier calls",
+            "whole partial equals none",
+            "prefix independence",
+            "rows are independent",
+        ];
+        if self.mode != Mode::Decomposed {
+            None
+        } else if OTHER_SHAPE.contains(&property) {
+            Some("the order of the sums is the backend's, and may depend on the shape")
+        } else if OTHER_CALL.contains(&property) && !self.repeats() {
+            Some("the sums are Burn's, autotuned, and may change from call to call")
+        } else {
+            None
+        }
+    }
+
+    /// The same inputs give the same bits. Burn's own reductions are autotuned on CubeCL devices:
+    /// which of them runs may change from call to call.
+    pub fn repeats(&self) -> bool {
+        self.mode != Mode::Decomposed || self.is_native()
+    }
+
+    /// Runs without a kernel compiler.
+    fn is_native(&self) -> bool {
+        matches!(self.name, "flex" | "ndarray")
+    }
+}
