@@ -18,6 +18,7 @@ bench() {
 bench forward
 bench training
 bench train_step
+bench variants
 # What is not measured now is not told.
 rm -f "$results/routines.csv" "$results/torch.csv"
 case ,$features, in

@@ -6,7 +6,7 @@ use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::{Device, Distribution, Tensor};
 use fused_norm_benches::contest::{Contender, Score, contest};
 use fused_norm_benches::record::{Results, Work};
-use pre_norm_transformer::block::{Block, BlockConfig, STD};
+use pre_norm_transformer::block::{Block, BlockConfig, STD, Stream};
 use pre_norm_transformer::norm::{Norm, NormKind};
 use pre_norm_transformer::optimizer::optimizer;
 use pre_norm_transformer::rotary::Rotary;
@@ -71,6 +71,8 @@ fn steps(d_model: usize) -> Vec<Score> {
                     dropout: 0.0,
                     norm,
                     partial: Some(PARTIAL),
+                    fuse_add: true,
+                    qk_norm: false,
                     residual_std: STD,
                 };
                 let mut step = Step {
@@ -92,7 +94,7 @@ struct Step {
 impl Step {
     fn run(&mut self, x: Tensor<3>, rotary: &Rotary) {
         let block = self.block.take().expect("the last step has put it back");
-        let y = block.forward(x, rotary);
+        let y = block.forward(Stream::new(x), rotary).sum();
         let loss = y.clone().mul(y).mean();
         let gradients = GradientsParams::from_grads(loss.backward(), &block);
         self.block = Some(self.optimizer.step(1e-4, block, gradients));

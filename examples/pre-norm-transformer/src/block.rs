@@ -1,4 +1,7 @@
 //! A pre-norm Transformer block: `x + attention(norm(x))`, then `x + feed_forward(norm(x))`.
+//!
+//! The end of a branch and the norm of the next are one operation, so a block does not add its last
+//! branch itself: see [`Stream`].
 
 use burn::module::{Initializer, Module};
 use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig, SwiGlu, SwiGluConfig};
@@ -25,6 +28,10 @@ pub struct BlockConfig {
     pub norm: NormKind,
     /// The p of pRMSNorm.
     pub partial: Option<f64>,
+    /// Add a branch and normalize the sum in one operation, where the norm has one.
+    pub fuse_add: bool,
+    /// Normalize the heads of queries and keys.
+    pub qk_norm: bool,
     /// Standard deviation of the initial weights that write to the residual stream.
     pub residual_std: f64,
 }
@@ -32,13 +39,49 @@ pub struct BlockConfig {
 impl BlockConfig {
     /// Creates a block with random weights.
     pub fn init(&self, device: &Device) -> Block {
-        let norm = || Norm::new(self.norm, self.partial, self.d_model, device);
+        let norm = || self.norm_of(self.d_model, device);
         Block {
             attention_norm: norm(),
             attention: CausalAttention::new(self, device),
             feed_forward_norm: norm(),
             feed_forward: FeedForward::new(self, device),
             dropout: DropoutConfig::new(self.dropout).init(),
+        }
+    }
+
+    /// A norm over `features`, of the kind that the block is built with.
+    pub fn norm_of(&self, features: usize, device: &Device) -> Norm {
+        Norm::new(self.norm, self.partial, features, device).with_fuse_add(self.fuse_add)
+    }
+}
+
+/// The residual stream, and the output of the last branch, which is still to be added to it: that is
+/// left to the norm that reads the sum.
+#[derive(Debug)]
+pub struct Stream {
+    x: Tensor<3>,
+    branch: Option<Tensor<3>>,
+}
+
+impl Stream {
+    /// A stream that no branch has written to.
+    pub fn new(x: Tensor<3>) -> Self {
+        Self { x, branch: None }
+    }
+
+    /// The whole stream.
+    pub fn sum(self) -> Tensor<3> {
+        match self.branch {
+            Some(branch) => branch + self.x,
+            None => self.x,
+        }
+    }
+
+    /// The whole stream normalized, and the whole stream.
+    pub fn normed(self, norm: &Norm) -> (Tensor<3>, Tensor<3>) {
+        match self.branch {
+            Some(branch) => norm.forward_add(branch, self.x),
+            None => (norm.forward(self.x.clone()), self.x),
         }
     }
 }
@@ -54,16 +97,20 @@ pub struct Block {
 }
 
 impl Block {
-    /// Maps `[batch, time, d_model]` to the same shape.
-    pub fn forward(&self, x: Tensor<3>, rotary: &Rotary) -> Tensor<3> {
-        let branch = self
-            .attention
-            .forward(self.attention_norm.forward(x.clone()), rotary);
-        let x = x + self.dropout.forward(branch);
-        let branch = self
-            .feed_forward
-            .forward(self.feed_forward_norm.forward(x.clone()));
-        x + self.dropout.forward(branch)
+    /// Adds two branches to a stream of `[batch, time, d_model]`.
+    pub fn forward(&self, stream: Stream, rotary: &Rotary) -> Stream {
+        let (normed, x) = stream.normed(&self.attention_norm);
+        let branch = self.dropout.forward(self.attention.forward(normed, rotary));
+        let stream = Stream {
+            x,
+            branch: Some(branch),
+        };
+        let (normed, x) = stream.normed(&self.feed_forward_norm);
+        let branch = self.dropout.forward(self.feed_forward.forward(normed));
+        Stream {
+            x,
+            branch: Some(branch),
+        }
     }
 }
 
@@ -71,6 +118,8 @@ impl Block {
 #[derive(Module, Debug)]
 pub struct CausalAttention {
     query_key_value: Linear,
+    query_norm: Option<Norm>,
+    key_norm: Option<Norm>,
     output: Linear,
     heads: usize,
 }
@@ -78,8 +127,11 @@ pub struct CausalAttention {
 impl CausalAttention {
     fn new(config: &BlockConfig, device: &Device) -> Self {
         let d = config.d_model;
+        let norm = || config.norm_of(d / config.heads, device);
         Self {
             query_key_value: linear(d, 3 * d, STD, device),
+            query_norm: config.qk_norm.then(norm),
+            key_norm: config.qk_norm.then(norm),
             output: linear(d, d, config.residual_std, device),
             heads: config.heads,
         }
@@ -93,14 +145,18 @@ impl CausalAttention {
             .chunk(3, 2)
             .try_into()
             .expect("three chunks");
-        let split = |x: Tensor<3>| {
-            x.reshape([batch, time, self.heads, d_model / self.heads])
-                .swap_dims(1, 2)
+        let split = |x: Tensor<3>, norm: &Option<Norm>| {
+            let heads = x.reshape([batch, time, self.heads, d_model / self.heads]);
+            let heads = match norm {
+                Some(norm) => norm.forward(heads),
+                None => heads,
+            };
+            heads.swap_dims(1, 2)
         };
         let attended = attention(
-            rotary.forward(split(query)),
-            rotary.forward(split(key)),
-            split(value),
+            rotary.forward(split(query, &self.query_norm)),
+            rotary.forward(split(key, &self.key_norm)),
+            split(value, &None),
             None,
             None,
             AttentionModuleOptions {

@@ -45,6 +45,13 @@ pub struct TrainArgs {
     /// Share of the features that the statistic of prms reads, above 0 and at most 1 [default: 0.0625]
     #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
     pub partial: Option<f64>,
+    /// Add a branch and normalize the sum in one operation, as rms and prms can; the numbers are the
+    /// same [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub fuse_add: Option<bool>,
+    /// Normalize the heads of queries and keys [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub qk_norm: Option<bool>,
     /// Backend to run on [default: flex]
     #[arg(long, value_name = "NAME")]
     pub device: Option<DeviceName>,
@@ -95,6 +102,8 @@ impl TrainArgs {
         RunConfig {
             norm,
             partial: self.partial.or(config.partial).or(recommended),
+            fuse_add: self.fuse_add.unwrap_or(config.fuse_add),
+            qk_norm: self.qk_norm.unwrap_or(config.qk_norm),
             d_model: self.d_model.unwrap_or(config.d_model),
             layers: self.layers.unwrap_or(config.layers),
             heads: self.heads.unwrap_or(config.heads),
@@ -210,7 +219,7 @@ mod tests {
         let train = command.find_subcommand("train").unwrap();
         let defaults = serde_json::to_value(RunConfig::default()).unwrap();
         for (name, value) in defaults.as_object().unwrap() {
-            if value.is_number() {
+            if value.is_number() || value.is_boolean() {
                 let of_name = |argument: &&clap::Arg| argument.get_long() == Some(name);
                 let argument = train.get_arguments().find(of_name).unwrap();
                 let help = argument.get_help().unwrap().to_string();

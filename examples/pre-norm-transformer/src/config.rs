@@ -17,6 +17,8 @@ use crate::schedule::Schedule;
 pub struct RunConfig {
     pub norm: NormKind,
     pub partial: Option<f64>,
+    pub fuse_add: bool,
+    pub qk_norm: bool,
     pub d_model: usize,
     pub layers: usize,
     pub heads: usize,
@@ -47,6 +49,8 @@ impl Default for RunConfig {
         Self {
             norm: NormKind::Rms,
             partial: None,
+            fuse_add: true,
+            qk_norm: false,
             d_model: 128,
             layers: 4,
             heads: 4,
@@ -109,6 +113,8 @@ impl RunConfig {
             dropout: self.dropout,
             norm: self.norm,
             partial: self.partial,
+            fuse_add: self.fuse_add,
+            qk_norm: self.qk_norm,
         }
     }
 

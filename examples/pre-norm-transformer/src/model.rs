@@ -5,7 +5,7 @@ use burn::nn::loss::CrossEntropyLossConfig;
 use burn::nn::{Dropout, DropoutConfig, Embedding, EmbeddingConfig, Linear};
 use burn::tensor::{Device, Int, Tensor};
 
-use crate::block::{Block, BlockConfig, STD, linear, normal};
+use crate::block::{Block, BlockConfig, STD, Stream, linear, normal};
 use crate::data::Batch;
 use crate::norm::{Norm, NormKind};
 use crate::rotary::Rotary;
@@ -30,6 +30,10 @@ pub struct ModelConfig {
     pub norm: NormKind,
     /// The p of pRMSNorm.
     pub partial: Option<f64>,
+    /// Add a branch and normalize the sum in one operation, where the norm has one.
+    pub fuse_add: bool,
+    /// Normalize the heads of queries and keys.
+    pub qk_norm: bool,
 }
 
 impl ModelConfig {
@@ -41,6 +45,8 @@ impl ModelConfig {
             dropout: self.dropout,
             norm: self.norm,
             partial: self.partial,
+            fuse_add: self.fuse_add,
+            qk_norm: self.qk_norm,
             // 2 · layers branches add up in the residual stream.
             residual_std: STD / (2.0 * self.layers as f64).sqrt(),
         };
@@ -50,7 +56,7 @@ impl ModelConfig {
                 .init(device),
             rotary: Rotary::new(self.context, self.d_model / self.heads, device),
             blocks: (0..self.layers).map(|_| block.init(device)).collect(),
-            norm: Norm::new(self.norm, self.partial, self.d_model, device),
+            norm: block.norm_of(self.d_model, device),
             output: linear(self.d_model, VOCABULARY, STD, device),
             dropout: DropoutConfig::new(self.dropout).init(),
         }
@@ -72,11 +78,11 @@ impl LanguageModel {
     /// Logits of the byte after each position: `[batch, time]` to `[batch, time, VOCABULARY]`.
     pub fn forward(&self, bytes: Tensor<2, Int>) -> Tensor<3> {
         let x = self.dropout.forward(self.embedding.forward(bytes));
-        let x = self
-            .blocks
-            .iter()
-            .fold(x, |x, block| block.forward(x, &self.rotary));
-        self.output.forward(self.norm.forward(x))
+        let stream = self.blocks.iter().fold(Stream::new(x), |stream, block| {
+            block.forward(stream, &self.rotary)
+        });
+        let (normed, _) = stream.normed(&self.norm);
+        self.output.forward(normed)
     }
 
     /// Mean cross-entropy, in nats, over the scored positions of a batch.
@@ -101,7 +107,7 @@ impl LanguageModel {
 mod tests {
     use super::*;
 
-    fn tiny(norm: NormKind, device: &Device) -> LanguageModel {
+    fn tiny(norm: NormKind) -> ModelConfig {
         ModelConfig {
             d_model: 16,
             layers: 2,
@@ -110,8 +116,34 @@ mod tests {
             dropout: 0.1,
             norm,
             partial: (norm == NormKind::Prms).then_some(0.5),
+            fuse_add: true,
+            qk_norm: norm == NormKind::Prms,
         }
-        .init(device)
+    }
+
+    /// In f32 the sum that is normalized is the sum that is returned, so nothing but time differs.
+    #[test]
+    fn one_operation_for_sum_and_norm_changes_no_bit() {
+        let device = Device::default().autodiff();
+        let gradient = |fuse_add| {
+            device.seed(7);
+            let config = ModelConfig {
+                dropout: 0.0,
+                fuse_add,
+                ..tiny(NormKind::Rms)
+            };
+            let model = config.init(&device);
+            let text: Vec<i32> = (0..12).map(|i| 97 + i).collect();
+            let bytes = Tensor::<1, Int>::from_data(text.as_slice(), &device).unsqueeze::<2>();
+            let logits = model.forward(bytes);
+            let gradients = (logits.clone() * logits.clone()).sum().backward();
+            let weight = model.embedding.weight.val();
+            (
+                logits.into_data(),
+                weight.grad(&gradients).unwrap().into_data(),
+            )
+        };
+        assert_eq!(gradient(true), gradient(false));
     }
 
     #[test]
@@ -123,7 +155,7 @@ mod tests {
             NormKind::Layer,
             NormKind::BurnRms,
         ] {
-            let model = tiny(norm, &device);
+            let model = tiny(norm).init(&device);
             let text: Vec<i32> = (0..12).map(|i| 97 + i).collect();
             let bytes = Tensor::<1, Int>::from_data(text.as_slice(), &device).unsqueeze::<2>();
             for t in 0..12 {

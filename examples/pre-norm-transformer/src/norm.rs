@@ -38,11 +38,17 @@ impl NormKind {
 
 /// A norm of any kind.
 #[derive(Module, Debug)]
-pub enum Norm {
+pub struct Norm {
+    layer: Layer,
+    fuse_add: bool,
+}
+
+#[derive(Module, Debug)]
+enum Layer {
     /// RMSNorm or pRMSNorm, fused.
     Fused(RmsNorm),
     /// Burn's LayerNorm.
-    Layer(nn::LayerNorm),
+    LayerNorm(nn::LayerNorm),
     /// Burn's RMSNorm.
     BurnRms(nn::RmsNorm),
 }
@@ -51,28 +57,53 @@ impl Norm {
     /// Creates a norm over `d_model` features; `partial` is the p of [`NormKind::Prms`].
     pub fn new(kind: NormKind, partial: Option<f64>, d_model: usize, device: &Device) -> Self {
         let fused = RmsNormConfig::new(d_model).with_epsilon(EPSILON);
-        match kind {
-            NormKind::Rms => Self::Fused(fused.init(device)),
-            NormKind::Prms => Self::Fused(fused.with_partial(partial).init(device)),
-            NormKind::Layer => Self::Layer(
+        let layer = match kind {
+            NormKind::Rms => Layer::Fused(fused.init(device)),
+            NormKind::Prms => Layer::Fused(fused.with_partial(partial).init(device)),
+            NormKind::Layer => Layer::LayerNorm(
                 nn::LayerNormConfig::new(d_model)
                     .with_epsilon(EPSILON)
                     .init(device),
             ),
-            NormKind::BurnRms => Self::BurnRms(
+            NormKind::BurnRms => Layer::BurnRms(
                 nn::RmsNormConfig::new(d_model)
                     .with_epsilon(EPSILON)
                     .init(device),
             ),
+        };
+        Self {
+            layer,
+            fuse_add: true,
         }
+    }
+
+    /// Whether [`forward_add`](Self::forward_add) is one operation, where the kind has one.
+    pub fn with_fuse_add(mut self, fuse_add: bool) -> Self {
+        self.fuse_add = fuse_add;
+        self
     }
 
     /// Normalizes the last axis.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        match self {
-            Self::Fused(norm) => norm.forward(x),
-            Self::Layer(norm) => norm.forward(x),
-            Self::BurnRms(norm) => norm.forward(x),
+        match &self.layer {
+            Layer::Fused(norm) => norm.forward(x),
+            Layer::LayerNorm(norm) => norm.forward(x),
+            Layer::BurnRms(norm) => norm.forward(x),
+        }
+    }
+
+    /// Adds a branch to the stream, and normalizes it: the normalized stream, and the stream.
+    pub fn forward_add<const D: usize>(
+        &self,
+        branch: Tensor<D>,
+        stream: Tensor<D>,
+    ) -> (Tensor<D>, Tensor<D>) {
+        match &self.layer {
+            Layer::Fused(norm) if self.fuse_add => norm.forward_add(branch, stream),
+            _ => {
+                let stream = branch + stream;
+                (self.forward(stream.clone()), stream)
+            }
         }
     }
 }

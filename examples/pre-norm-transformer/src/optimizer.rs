@@ -83,6 +83,8 @@ mod tests {
                 dropout: 0.0,
                 norm,
                 partial: None,
+                fuse_add: true,
+                qk_norm: true,
             }
             .init(&device);
             let before = parameters(&model);
@@ -103,7 +105,7 @@ mod tests {
                     assert!(shrunk, "{path}");
                 }
             }
-            assert_eq!(kept, 3, "{norm:?}");
+            assert_eq!(kept, 5, "{norm:?}");
         }
     }
 }
