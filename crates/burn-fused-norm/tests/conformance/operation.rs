@@ -2,6 +2,8 @@
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;
+use burn_fused_norm::ops::add_rms_norm::AddRmsNormOps;
+use burn_fused_norm::ops::gated_rms_norm::{GatedRmsNormOps, GatedSettings};
 use burn_fused_norm::ops::rms_norm::{Affine, RmsNormOps, Settings};
 use burn_fused_norm::{
     GateOrder, RmsNormOptions, Rounding, add_rms_norm, gated_rms_norm, per_head_rms_norm, rms_norm,
@@ -31,6 +33,22 @@ pub fn forward<const D: usize>(
             }
         },
         (Variant::Plain, _, _) => (rms_norm(x, row(gamma), row(beta), options), None),
+        // Heads beside a residual or a gate: what no public function offers.
+        (Variant::Add, GammaForm::Heads, Some(residual)) => {
+            let (x, residual) = (x.into_dispatch(), residual.into_dispatch());
+            let affine = affine(gamma, beta);
+            let (y, sum) = Dispatch::add_rms_norm(x, residual, affine, settings(case));
+            (Tensor::from_dispatch(y), Some(Tensor::from_dispatch(sum)))
+        }
+        (Variant::Gated(order), GammaForm::Heads, Some(gate)) => {
+            let (x, gate) = (x.into_dispatch(), gate.into_dispatch());
+            let settings = GatedSettings {
+                norm: settings(case),
+                order: self::order(order),
+            };
+            let y = Dispatch::gated_rms_norm(x, gate, affine(gamma, beta), settings);
+            (Tensor::from_dispatch(y), None)
+        }
         (Variant::Add, _, Some(residual)) => {
             let (y, sum) = add_rms_norm(x, residual, row(gamma), row(beta), options);
             (y, Some(sum))

@@ -53,7 +53,8 @@ impl RmsNormOps for CubeBackend {
 }
 
 /// The types of x, gamma and beta, where the kernels take all of them on this device. A type that
-/// is not theirs (`Flex32`) goes through the default bodies.
+/// is not theirs (`Flex32`) goes through the default bodies, and so does an x without elements, of which
+/// they make no work: CubeCL cannot copy a view without elements.
 pub(in crate::ops) struct Types {
     pub x: ElemType,
     gamma: Option<ElemType>,
@@ -67,6 +68,9 @@ impl Types {
             None => Some(None),
             Some(parameter) => elem(parameter).map(Some),
         };
+        if x.meta.shape().num_elements() == 0 {
+            return None;
+        }
         Some(Self {
             x: elem(x)?,
             gamma: optional(gamma)?,
