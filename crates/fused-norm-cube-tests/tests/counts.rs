@@ -104,9 +104,9 @@ fn variants_launch_no_more() {
                         let launches = launched(|| {
                             trial.run(&client, Some(routine), trial.all());
                         });
-                        assert_eq!(
-                            launches.len(),
-                            3,
+                        // Two where a cube walks over all rows: its sums are the gradient.
+                        assert!(
+                            (2..=3).contains(&launches.len()),
                             "{name} {routine:?} {operand:?} {gamma_rows}: {launches:?}"
                         );
                     }
