@@ -97,16 +97,17 @@ fn variants_launch_no_more() {
         let client = device.client();
         for operand in OPERANDS {
             for gamma_rows in [1, 4] {
-                let shape = [24, ROW_LEN, ROW_LEN, gamma_rows];
+                // More rows than a cube works on at a time, so that there are partial sums to add.
+                let shape = [4096, ROW_LEN, ROW_LEN, gamma_rows];
                 let trial = Trial::new(shape, operand, FloatKind::F32, 0);
                 for routine in Routine::ALL {
                     if trial.can_run(&client, routine) {
                         let launches = launched(|| {
                             trial.run(&client, Some(routine), trial.all());
                         });
-                        // Two where a cube walks over all rows: its sums are the gradient.
-                        assert!(
-                            (2..=3).contains(&launches.len()),
+                        assert_eq!(
+                            launches.len(),
+                            3,
                             "{name} {routine:?} {operand:?} {gamma_rows}: {launches:?}"
                         );
                     }
@@ -163,6 +164,38 @@ fn row_counts_share_their_kernels() {
                 hashes.len() <= Routine::ALL.len(),
                 "{name} {family}: {hashes:?}"
             );
+        }
+    }
+}
+
+/// Where one cube walks over all rows, its sums are the gradients.
+#[test]
+fn one_row_of_partial_sums_is_not_added_up() {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    for (name, device) in devices() {
+        let client = device.client();
+        for operand in OPERANDS {
+            let trial = Trial::new([1, ROW_LEN, ROW_LEN, 1], operand, FloatKind::F32, 0);
+            for routine in Routine::ALL {
+                if trial.can_run(&client, routine) {
+                    let launches = launched(|| {
+                        trial.run(&client, Some(routine), trial.all());
+                    });
+                    let expected = match routine {
+                        Routine::Plane | Routine::Cube => 2,
+                        Routine::Looped | Routine::Unit => 3,
+                    };
+                    assert_eq!(
+                        launches.len(),
+                        expected,
+                        "{name} {routine:?} {operand:?}: {launches:?}"
+                    );
+                    let wrong = trial.wrong(&client, Some(routine), trial.all());
+                    assert!(wrong.is_empty(), "{name}: {wrong:?}");
+                }
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ fn judged(routine: Option<Routine>) {
                 .partition(Case::is_plain);
             if !others.is_empty() {
                 say(&format!(
-                    "skipped {} x case: only the plain operation is run here\n",
+                    "skipped {} x case: `variants`, `interleaved` and the conformance suite judge it\n",
                     others.len()
                 ));
             }

@@ -84,10 +84,10 @@ pub(in crate::cpu) fn forward<T: Element>(
         |task| add_rows(problem, x, residual, affine, task),
         |()| {},
     );
-    // SAFETY: both capacities are at least `elements`, and `add_rows` has initialised each of them:
-    // the tasks' outputs cover the first `elements` without gap, each is a whole number of rows, and
-    // `normalise_compactly` has every block of every row changed, for which `row::SumAndNorm` stores one block of
-    // either output. A task that panics does not get here.
+    // The tasks' outputs cover the first `elements` of both without gap, in whole rows; of every block
+    // of a row that `normalise_compactly` has changed, `SumAndNorm` stores one of either output.
+    // SAFETY: both capacities are at least `elements`, and `add_rows` has initialised each of them. A
+    // task that panics does not get here.
     unsafe {
         y.set_len(elements);
         sum.set_len(elements);

@@ -1,9 +1,12 @@
 //! The operation in primitive tensor operations: the readable version, and what a backend without
 //! a kernel of its own runs.
 
+use alloc::vec;
+
 use burn::backend::Backend;
 use burn::backend::TensorMetadata;
 use burn::backend::tensor::FloatTensor;
+use burn::tensor::Shape;
 
 use super::{GateOrder, GatedGradients, GatedSettings, GatedWanted};
 use crate::ops::rms_norm::decomposed::{
@@ -85,7 +88,9 @@ pub fn gated_rms_norm_backward<B: Backend>(
             let dn = B::float_mul(dy.clone(), gate.silu());
             let norm = gradients(dn, x.clone(), wanted.norm);
             let dgate = wanted.dgate.then(|| {
-                let (normed, _) = normalise::<B>(x, settings);
+                let rows = x.shape()[0];
+                let rstd = B::float_reshape(rstd.clone(), Shape::from(vec![rows, 1]));
+                let normed = B::float_mul(x, rstd);
                 let normed = scale_and_shift::<B>(normed, affine.clone(), settings, output);
                 let normed = as_rows::<B>(normed, settings);
                 B::float_mul(B::float_mul(dy, normed), gate.derivative())

@@ -133,11 +133,11 @@ pub(in crate::cpu) fn backward<T: Element>(
         |partial| sums.add(&partial),
     );
     for gradient in [&mut dx, &mut dgate].into_iter().flatten() {
-        // SAFETY: the capacity is at least `elements`, and the tasks have initialised each of them:
-        // their chunks cover the first `elements` without gap, each is a whole number of rows, and
-        // where there is a chunk `input_gradient` or `normalise_compactly` has every block of every
-        // row changed, of which `Formed` and `Multiplied` store every result. A task that panics
-        // does not get here.
+        // The tasks' chunks cover the first `elements` without gap, in whole rows; where there is one,
+        // `input_gradient` or `normalise_compactly` has every block of every row changed, of which
+        // `Formed` and `Multiplied` store every result.
+        // SAFETY: the capacity is at least `elements`, and the tasks have initialised each of them. A
+        // task that panics does not get here.
         unsafe { gradient.set_len(elements) };
     }
     Ok(GatedGradients {

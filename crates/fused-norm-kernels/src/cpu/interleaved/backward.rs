@@ -91,10 +91,10 @@ pub(in crate::cpu) fn backward<T: Element>(
         |partial| sums.add(&partial),
     );
     if wanted.dx {
-        // SAFETY: the capacity is at least `elements`, and each of them is initialised: the shares are
-        // all tiles, `gradient_tiles` goes through every line of each, and `input_gradient` has every
-        // block of a line changed, of which `Copied` stores every result. A task that panics does not
-        // get here.
+        // The shares are all tiles, `gradient_tiles` goes through every line of each, and
+        // `input_gradient` has every block of a line changed, of which `Copied` stores every result.
+        // SAFETY: the capacity is at least `elements`, and each of them is initialised. A task that
+        // panics does not get here.
         unsafe { dx.set_len(elements) };
     }
     Ok(Gradients {

@@ -78,10 +78,10 @@ pub(in crate::cpu) fn forward<T: Element>(
         |task| normalise_tiles(problem, grid, x, affine, task),
         |()| {},
     );
-    // SAFETY: the capacity is at least `elements`, and each of them is initialised: the shares are all
-    // tiles, `normalise_tiles` goes through every line of each, and `normalise_compactly` has every
-    // block of a line changed, of which `Copied` stores every result. A task that panics does not get
-    // here.
+    // The shares are all tiles, `normalise_tiles` goes through every line of each, and
+    // `normalise_compactly` has every block of a line changed, of which `Copied` stores every result.
+    // SAFETY: the capacity is at least `elements`, and each of them is initialised. A task that panics
+    // does not get here.
     unsafe { y.set_len(elements) };
     Ok(Normalised { y, rstd })
 }

@@ -97,7 +97,7 @@ pub(super) struct Share<'a, T> {
 }
 
 // SAFETY: a share is an exclusive borrow of the elements of its own tiles, which no other share of the
-// same memory has (see `shares`), as a slice would be if they were neighbours.
+// same memory has (see `cut`), as a slice would be if they were neighbours.
 unsafe impl<T: Send> Send for Share<'_, T> {}
 
 impl<'a, T> Share<'a, T> {

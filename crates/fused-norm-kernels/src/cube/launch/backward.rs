@@ -91,11 +91,11 @@ fn walk(
     let dense = |dense: Option<Handle>| dense.map(|dense| buffer(dense, problem.elements()));
     macro_rules! launch {
         ($kernel:ident $(, $rows_a_cube:expr)?) => {
-            // SAFETY: `backward` has checked dy, x, the gate, rstd, gamma and beta, and made dx and
-            // dgate. Sums have a row a cube (resident; a row group where gamma has several rows), or
-            // `gamma_rows` rows a unit of one (streamed). Indices stay below these lengths, row
-            // length and pitches are multiples of the vector size, gamma's rows are at least one, and
-            // every loop advances.
+            // Sums have a row a cube (resident; a row group where gamma has several rows), or
+            // `gamma_rows` rows a unit of one (streamed).
+            // SAFETY: `backward` has checked all inputs and made all outputs; indices stay below their
+            // lengths. Row length and pitches are multiples of the vector size, gamma's rows are at
+            // least one, and every loop advances.
             unsafe {
                 $kernel::launch_unchecked(
                     client,
@@ -154,10 +154,10 @@ fn sum_columns(
     let columns = plan.columns;
     let size = columns.vector_size;
     let [dgamma, dbeta] = parameter_gradients(problem, gradients);
-    // SAFETY: `backward` has checked that dy, x and the gate hold their spans and rstd a value a row,
-    // and has made dgamma and dbeta `gamma_rows` rows long. The kernel indexes below these lengths,
-    // row length and pitches are multiples of the vector size, gamma's rows are at least one, and
-    // every loop advances.
+    // dy, x and the gate hold their spans, rstd a value a row, dgamma and dbeta `gamma_rows` rows.
+    // SAFETY: `backward` has checked so, or made them so, and the kernel indexes below these lengths.
+    // Row length and pitches are multiples of the vector size, gamma's rows are at least one, and every
+    // loop advances.
     unsafe {
         columns::launch_unchecked(
             client,

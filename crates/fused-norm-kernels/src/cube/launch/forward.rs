@@ -38,10 +38,11 @@ pub(in crate::cube) fn forward(
     let operand = args.operand.rows();
     macro_rules! launch {
         ($kernel:ident) => {
-            // SAFETY: `forward` has checked that x and the operand hold their spans, and gamma and
-            // beta `gamma_rows` rows, and has made y, sum and rstd for all rows; the kernels index
-            // below these lengths. Row length and pitches are multiples of the vector size, gamma's
-            // rows are at least one, and every loop advances.
+            // x and the operand hold their spans, gamma and beta `gamma_rows` rows, y, sum and rstd
+            // all rows.
+            // SAFETY: `forward` has checked so, or made them so; the kernels index below these lengths.
+            // Row length and pitches are multiples of the vector size, gamma's rows are at least one,
+            // and every loop advances.
             unsafe {
                 $kernel::launch_unchecked(
                     client,

@@ -76,10 +76,10 @@ pub(in crate::cube) fn backward(
     let elem = args.x.elem;
     let statistic = statistic_type(elem);
     let (gamma, _) = args.affine.parameters();
-    // SAFETY: `interleaved_backward` has checked that dy and x hold their spans, rstd a value a row
-    // and gamma a row, and has made dx for all rows; the kernel indexes below these lengths. `inner`,
-    // pitches and rows are multiples of the vector size, `inner` is at least one, and every loop
-    // advances.
+    // dy and x hold their spans, rstd a value a row, gamma a row, dx all rows.
+    // SAFETY: `interleaved_backward` has checked so, or made them so; the kernel indexes below these
+    // lengths. `inner`, pitches and rows are multiples of the vector size, `inner` is at least one, and
+    // every loop advances.
     unsafe {
         backward_interleaved::launch_unchecked(
             client,
@@ -125,10 +125,10 @@ pub(in crate::cube) fn parameters(
     let (gamma, beta) = args.affine.parameters();
     let [dgamma, dbeta] =
         gradients.map(|gradient| gradient.map(|gradient| buffer(gradient, problem.row_len())));
-    // SAFETY: `interleaved_backward` has checked that dy and x hold their spans and rstd a value a row,
-    // and has made dgamma and dbeta a row long. The kernel indexes below these lengths; of no rows, it
-    // reads nothing. `inner`, pitches and rows are multiples of the vector size, and every loop
-    // advances.
+    // dy and x hold their spans, rstd a value a row, dgamma and dbeta a row.
+    // SAFETY: `interleaved_backward` has checked so, or made them so; the kernel indexes below these
+    // lengths, and of no rows it reads nothing. `inner`, pitches and rows are multiples of the vector
+    // size, and every loop advances.
     unsafe {
         parameters_interleaved::launch_unchecked(
             client,
