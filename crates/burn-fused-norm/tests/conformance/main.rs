@@ -18,6 +18,7 @@ mod through_contract;
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Instant;
 
 use fused_norm_testkit::{Case, FloatKind, Property, judge, properties, selected};
 use subject::{Mode, OnDevice};
@@ -40,8 +41,10 @@ fn judged(kind: FloatKind, mode: Mode) {
                 None => run.push(case.clone()),
             }
         }
+        let start = Instant::now();
         let report = judge(&subject, &run, &asked);
-        let mut text = report.to_string();
+        let seconds = start.elapsed().as_secs();
+        let mut text = format!("{report}  {kind} took {seconds} s\n");
         for (reason, count) in skipped {
             text += &format!("  skipped {count} x case: {reason}\n");
         }
