@@ -4,7 +4,10 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::factors::{Factors, GammaRows};
-use super::row::{New, Same, Streamed, Sum, SumAndNorm, columns, fence, normalise_compactly, rstd};
+use super::row::{
+    New, Same, Streamed, Sum, SumAndNorm, columns, fence, normalise_compactly, rows_at_once,
+    rstd_of_batch,
+};
 use super::split::{self, streams};
 use super::{Affine, Element, Rows};
 use crate::{Error, Problem};
@@ -114,29 +117,35 @@ fn add_rows<T: Element>(
     let row_len = problem.row_len();
     let rounding = problem.rounding();
     let stream = streams::<T>(problem);
-    let y = task.y.chunks_exact_mut(row_len);
-    let rows = y.zip(task.sum.chunks_exact_mut(row_len)).enumerate();
-    let parameters = GammaRows::of(affine, problem, task.first_row);
-    for ((index, (y, sum)), (_, affine)) in rows.zip(parameters) {
-        let row = task.first_row + index;
-        let from = Sum {
-            x: x.row(row, row_len),
-            residual: residual.row(row, row_len),
+    let batch = rows_at_once(row_len);
+    let mut parameters = GammaRows::of(affine, problem, task.first_row);
+    let outputs = task.y.chunks_mut(batch * row_len);
+    let outputs = outputs.zip(task.sum.chunks_mut(batch * row_len));
+    for (index, (y, sum)) in outputs.enumerate() {
+        let first = index * batch;
+        let rows = y.len() / row_len;
+        let row = |index| Sum {
+            x: x.row(task.first_row + first + index, row_len),
+            residual: residual.row(task.first_row + first + index, row_len),
         };
-        let rstd = rstd(from, problem.stat_len(), problem.epsilon());
-        let (gamma, beta) = columns(affine);
-        let factor = Same(rstd);
-        if stream {
-            let (y, sum) = (Streamed(y), Streamed(sum));
-            let row = SumAndNorm { from, sum, y };
-            normalise_compactly(row, row_len, factor, gamma, beta, rounding);
-        } else {
-            let (y, sum) = (New(y), New(sum));
-            let row = SumAndNorm { from, sum, y };
-            normalise_compactly(row, row_len, factor, gamma, beta, rounding);
+        let rstds = rstd_of_batch(rows, row, problem.stat_len(), problem.epsilon());
+        let outputs = y.chunks_exact_mut(row_len);
+        let outputs = outputs.zip(sum.chunks_exact_mut(row_len)).enumerate();
+        for (index, (y, sum)) in outputs {
+            let (from, factor) = (row(index), Same(rstds[index]));
+            let (gamma, beta) = columns(parameters.take().1);
+            if stream {
+                let (y, sum) = (Streamed(y), Streamed(sum));
+                let row = SumAndNorm { from, sum, y };
+                normalise_compactly(row, row_len, factor, gamma, beta, rounding);
+            } else {
+                let (y, sum) = (New(y), New(sum));
+                let row = SumAndNorm { from, sum, y };
+                normalise_compactly(row, row_len, factor, gamma, beta, rounding);
+            }
         }
-        if let Some(slot) = task.rstd.get_mut(index) {
-            *slot = rstd;
+        if !task.rstd.is_empty() {
+            task.rstd[first..first + rows].copy_from_slice(&rstds[..rows]);
         }
     }
     if stream {

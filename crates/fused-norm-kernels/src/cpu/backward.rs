@@ -216,8 +216,9 @@ fn gradient_rows<T: Element>(
     } = task;
     let stream = streams::<T>(problem);
     let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
-    let parameters = GammaRows::of(saved.affine, problem, first_row);
-    for (index, (columns, affine)) in (0..rows).zip(parameters) {
+    let mut parameters = GammaRows::of(saved.affine, problem, first_row);
+    for index in 0..rows {
+        let (columns, affine) = parameters.take();
         let row = first_row + index;
         let x = saved.x.row(row, row_len);
         let rstd = saved.rstd[row];

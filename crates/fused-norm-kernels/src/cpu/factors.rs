@@ -83,14 +83,15 @@ impl<'a, S> GammaRows<'a, S> {
     }
 }
 
-impl<'a, S: Copy> Iterator for GammaRows<'a, S> {
-    type Item = (Range<usize>, Affine<'a, S>);
-
+impl<'a, S: Copy> GammaRows<'a, S> {
+    /// Those of the next row.
+    // No iterator: the compiler leaves the `next` of a `Zip` out of line, and compiles it for the
+    // baseline instruction set.
     #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
+    pub(super) fn take(&mut self) -> (Range<usize>, Affine<'a, S>) {
         // Nothing to find out: rows of 64 are short enough for that to count.
         if self.count == 1 {
-            return Some((0..self.row_len, self.affine));
+            return (0..self.row_len, self.affine);
         }
         let columns = self.next * self.row_len..(self.next + 1) * self.row_len;
         self.next += 1;
@@ -107,6 +108,6 @@ impl<'a, S: Copy> Iterator for GammaRows<'a, S> {
                 beta: &beta[columns.clone()],
             },
         };
-        Some((columns, affine))
+        (columns, affine)
     }
 }

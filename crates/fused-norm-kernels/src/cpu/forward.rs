@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::affine::check_length;
 use super::factors::{Factors, GammaRows};
-use super::row::{Copied, InPlace, New, Streamed, fence, normalise, rstd};
+use super::row::{Copied, InPlace, New, Streamed, fence, normalise, rows_at_once, rstd_of_batch};
 use super::split::{self, streams};
 use super::{Affine, Element, Rows};
 use crate::{Error, Problem};
@@ -176,26 +176,26 @@ fn normalise_rows<T: Element>(
     let row_len = problem.row_len();
     let rounding = problem.rounding();
     let stream = streams::<T>(problem);
-    let rows = task.y.chunks_exact_mut(row_len).enumerate();
-    let parameters = GammaRows::of(affine, problem, task.first_row);
-    for ((index, y), (_, affine)) in rows.zip(parameters) {
-        let x = x.row(task.first_row + index, row_len);
-        let rstd = rstd(x, problem.stat_len(), problem.epsilon());
-        if stream {
-            let row = Copied {
-                from: x,
-                to: Streamed(y),
-            };
-            normalise::<T>(row, row_len, rstd, affine, rounding);
-        } else {
-            let row = Copied {
-                from: x,
-                to: New(y),
-            };
-            normalise::<T>(row, row_len, rstd, affine, rounding);
+    let batch = rows_at_once(row_len);
+    let mut parameters = GammaRows::of(affine, problem, task.first_row);
+    for (index, y) in task.y.chunks_mut(batch * row_len).enumerate() {
+        let first = index * batch;
+        let rows = y.len() / row_len;
+        let row = |index| x.row(task.first_row + first + index, row_len);
+        let rstds = rstd_of_batch(rows, row, problem.stat_len(), problem.epsilon());
+        for (index, y) in y.chunks_exact_mut(row_len).enumerate() {
+            let (from, rstd) = (row(index), rstds[index]);
+            let (_, affine) = parameters.take();
+            if stream {
+                let to = Streamed(y);
+                normalise::<T>(Copied { from, to }, row_len, rstd, affine, rounding);
+            } else {
+                let to = New(y);
+                normalise::<T>(Copied { from, to }, row_len, rstd, affine, rounding);
+            }
         }
-        if let Some(slot) = task.rstd.get_mut(index) {
-            *slot = rstd;
+        if !task.rstd.is_empty() {
+            task.rstd[first..first + rows].copy_from_slice(&rstds[..rows]);
         }
     }
     if stream {
@@ -211,10 +211,14 @@ fn overwrite_rows<T: Element>(
     affine: Affine<'_, T::Statistic>,
 ) {
     let row_len = problem.row_len();
-    let rows = rows.chunks_exact_mut(row_len);
-    for (row, (_, affine)) in rows.zip(GammaRows::of(affine, problem, first_row)) {
-        let rstd = rstd::<T>(&*row, problem.stat_len(), problem.epsilon());
-        let row = InPlace(row);
-        normalise(row, row_len, rstd, affine, problem.rounding());
+    let mut parameters = GammaRows::of(affine, problem, first_row);
+    for rows in rows.chunks_mut(rows_at_once(row_len) * row_len) {
+        let row = |index| &rows[index * row_len..][..row_len];
+        let (k, epsilon) = (problem.stat_len(), problem.epsilon());
+        let rstds = rstd_of_batch(rows.len() / row_len, row, k, epsilon);
+        for (index, row) in rows.chunks_exact_mut(row_len).enumerate() {
+            let (rstd, (_, affine)) = (rstds[index], parameters.take());
+            normalise(InPlace(row), row_len, rstd, affine, problem.rounding());
+        }
     }
 }

@@ -179,8 +179,9 @@ fn gradient_rows<T: Element>(
     let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
     let mut silu = Scratch::new(row_len);
     let mut slope = Scratch::new(if wanted.dgate { row_len } else { 0 });
-    let parameters = GammaRows::of(saved.affine, problem, task.first_row);
-    for (index, (columns, affine)) in (0..task.rows).zip(parameters) {
+    let mut parameters = GammaRows::of(saved.affine, problem, task.first_row);
+    for index in 0..task.rows {
+        let (columns, affine) = parameters.take();
         let row = task.first_row + index;
         let range = index * row_len..(index + 1) * row_len;
         let gate = saved.gate.rows.row(row, row_len);

@@ -79,9 +79,9 @@ fn gate_rows<T: Element>(
     let (row_len, k, epsilon) = (problem.row_len(), problem.stat_len(), problem.epsilon());
     let stream = streams::<T>(problem);
     let mut silu = Scratch::new(row_len);
-    let rows = task.y.chunks_exact_mut(row_len).enumerate();
-    let parameters = GammaRows::of(affine, problem, task.first_row);
-    for ((index, y), (_, affine)) in rows.zip(parameters) {
+    let mut parameters = GammaRows::of(affine, problem, task.first_row);
+    for (index, y) in task.y.chunks_exact_mut(row_len).enumerate() {
+        let (_, affine) = parameters.take();
         let row = task.first_row + index;
         let x = x.row(row, row_len);
         open(gate.rows.row(row, row_len), &mut silu);

@@ -7,6 +7,7 @@
 //! | `values.rs` | which values does a row have, read or formed: a sum, a product? |
 //! | `transform.rs` | where does what becomes of them go? |
 //! | `statistic.rs` | what is a row's statistic, and how are sums along it taken? |
+//! | `batch.rs` | and those of several short rows at once? |
 //! | `forward.rs`, `backward.rs` | how does x become y, and dy dx? |
 //! | `silu.rs`, `gate.rs` | what is a gate, and when is it computed? |
 //! | `lines.rs`, `across.rs` | and where rows lie side by side: where are they, what are their statistics? |
@@ -14,6 +15,7 @@
 
 mod across;
 mod backward;
+mod batch;
 mod block;
 mod cache;
 mod forward;
@@ -26,6 +28,7 @@ mod values;
 
 pub(super) use across::{accumulate_each, correlate_each, rstd_of_each};
 pub(super) use backward::{accumulate, correlate, input_gradient};
+pub(super) use batch::{rows_at_once, rstd_of_batch};
 pub(super) use block::{BLOCK, Discard, Ones, Same};
 pub(super) use cache::{STREAM_BYTES, fence};
 pub(super) use forward::{columns, normalise, normalise_compactly};

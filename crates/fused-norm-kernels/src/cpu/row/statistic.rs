@@ -1,5 +1,7 @@
 //! The statistic of a row, and sums along it.
 
+use core::hint::black_box;
+
 use super::block::{BLOCK, for_each_block};
 use super::values::Values;
 use crate::cpu::{Element, Statistic};
@@ -15,11 +17,17 @@ pub(in crate::cpu) fn rstd<T: Element>(
     stat_len: usize,
     epsilon: f64,
 ) -> T::Statistic {
+    rstd_of(sum_of_squares(row, stat_len), row.first(stat_len), epsilon)
+}
+
+/// The sum of the squares of the first `stat_len` features of a row.
+#[inline(always)]
+pub(super) fn sum_of_squares<T: Element>(row: impl Values<T>, stat_len: usize) -> f64 {
     let features = row.first(stat_len);
     // Two loops: with both loads in one, LLVM 21 keeps its sums in memory (`[64, 1024]` forward took
     // 1.5 × as long).
-    let sum = if stat_len.is_multiple_of(BLOCK) || stat_len == row.len() {
-        sum_of_squares::<T::Statistic>(
+    if stat_len.is_multiple_of(BLOCK) || stat_len == row.len() {
+        sum_squared_blocks::<T::Statistic>(
             stat_len,
             #[inline(always)]
             |start, width| {
@@ -28,7 +36,7 @@ pub(in crate::cpu) fn rstd<T: Element>(
             },
         )
     } else {
-        sum_of_squares::<T::Statistic>(
+        sum_squared_blocks::<T::Statistic>(
             stat_len,
             #[inline(always)]
             |start, width| {
@@ -36,8 +44,7 @@ pub(in crate::cpu) fn rstd<T: Element>(
                 block_of_more(row, start, width)
             },
         )
-    };
-    rstd_of(sum, features, epsilon)
+    }
 }
 
 /// The rstd of features with this sum of squares.
@@ -48,16 +55,24 @@ pub(super) fn rstd_of<T: Element>(
     epsilon: f64,
 ) -> T::Statistic {
     let mean = sum / features.len() as f64;
-    let in_range =
-        mean.is_finite() && mean + epsilon >= <T::Statistic as Statistic>::SMALL_MEAN_SQUARE;
-    let rstd = if in_range {
-        1.0 / sqrt(mean + epsilon)
+    if is_in_range::<T::Statistic>(mean, epsilon) {
+        rounded(1.0 / sqrt(mean + epsilon))
     } else {
-        scaled_rstd(features, epsilon)
-    };
-    // An epsilon below f32's range may ask for more than f32 can hold: infinity times zero is no 0.
-    let largest = <T::Statistic as Statistic>::LARGEST;
-    T::Statistic::from_f64(if rstd > largest { largest } else { rstd })
+        rounded(scaled_rstd(features, epsilon))
+    }
+}
+
+/// Whether nothing that the mean square needs was lost in the squares.
+#[inline(always)]
+pub(super) fn is_in_range<S: Statistic>(mean: f64, epsilon: f64) -> bool {
+    mean.is_finite() && mean + epsilon >= S::SMALL_MEAN_SQUARE
+}
+
+/// An rstd in the type of computation.
+// An epsilon below f32's range may ask for more than f32 can hold: infinity times zero is no 0.
+#[inline(always)]
+pub(super) fn rounded<S: Statistic>(rstd: f64) -> S {
+    S::from_f64(if rstd > S::LARGEST { S::LARGEST } else { rstd })
 }
 
 /// A block of a row that may go on behind the `width` values: they are read with the others, and
@@ -83,7 +98,10 @@ fn block_of_more<T: Element>(
 }
 
 #[inline(always)]
-fn sum_of_squares<S: Statistic>(stat_len: usize, load: impl Fn(usize, usize) -> [S; BLOCK]) -> f64 {
+fn sum_squared_blocks<S: Statistic>(
+    stat_len: usize,
+    load: impl Fn(usize, usize) -> [S; BLOCK],
+) -> f64 {
     sum_blocks(
         stat_len,
         #[inline(always)]
@@ -100,7 +118,7 @@ fn sum_of_squares<S: Statistic>(stat_len: usize, load: impl Fn(usize, usize) -> 
 /// The same for a row whose squares overflow or vanish: its largest element is scaled to about 1.
 #[cold]
 #[inline(never)]
-fn scaled_rstd<T: Element>(features: impl Values<T>, epsilon: f64) -> f64 {
+pub(super) fn scaled_rstd<T: Element>(features: impl Values<T>, epsilon: f64) -> f64 {
     const INFINITE: u64 = 0x7ff;
     let mut largest = 0.0_f64;
     for_each_block(0..features.len(), |start, width| {
@@ -161,25 +179,28 @@ pub(super) fn sum_blocks<S: Statistic>(
     sum
 }
 
-/// Out of line: seen together with the loop, LLVM starts from this tree and sums that loop's lanes
-/// in pairs, with registers of 64 bits (x86-64, LLVM 21: a forward row of 1024 took 2.3 × as long).
-#[inline(never)]
+/// The sum of a block's lanes, in f64: the sum of lanes that f32 can hold may be one that it cannot.
+#[inline(always)]
 pub(super) fn sum_lanes<S: Statistic>(lanes: &[S; BLOCK]) -> f64 {
-    // In f64: the sum of lanes that f32 can hold may be one that it cannot.
-    let mut lanes = lanes.map(S::to_f64);
-    let mut width = BLOCK / 2;
-    while width > 0 {
-        for lane in 0..width {
-            let upper = lanes[lane + width];
-            lanes[lane] += upper;
-        }
-        width /= 2;
+    // Each step is kept from being seen together with the one before. LLVM 21 starts from the last
+    // additions and makes the registers of all before as narrow as theirs: of 64 bits in the loop that
+    // fills the lanes (x86-64: a forward row of 1024 took 2.3 × as long), or of 256 where it might
+    // have 512.
+    let lanes = black_box(lanes);
+    let mut half = [0.0; BLOCK / 2];
+    for lane in 0..BLOCK / 2 {
+        half[lane] = lanes[lane].to_f64() + lanes[lane + BLOCK / 2].to_f64();
     }
-    lanes[0]
+    let mut quarter = [0.0; BLOCK / 4];
+    for lane in 0..BLOCK / 4 {
+        quarter[lane] = half[lane] + half[lane + BLOCK / 4];
+    }
+    let [a, b, c, d, e, f, g, h] = *black_box(&quarter);
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
 #[inline(always)]
-fn sqrt(value: f64) -> f64 {
+pub(super) fn sqrt(value: f64) -> f64 {
     #[cfg(feature = "std")]
     return value.sqrt();
     #[cfg(not(feature = "std"))]
