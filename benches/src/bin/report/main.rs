@@ -37,6 +37,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         forward,
         training,
         train_step: read("train_step.csv")?,
+        variants: read("variants.csv")?,
         routines: optional("routines.csv")?,
         torch: optional("torch.csv")?,
     });

@@ -12,6 +12,7 @@ pub struct Results {
     pub forward: Vec<Record>,
     pub training: Vec<Record>,
     pub train_step: Vec<Record>,
+    pub variants: Vec<Record>,
     pub routines: Vec<Record>,
     pub torch: Vec<TorchRecord>,
 }
@@ -97,6 +98,12 @@ pub fn page(results: &Results) -> String {
         &mut page,
         "One step of a Transformer block, by norm",
         &results.train_step,
+        |_| true,
+    );
+    section(
+        &mut page,
+        "The variants, beside what each replaces",
+        &results.variants,
         |_| true,
     );
     section(&mut page, "CubeCL routines", &results.routines, |_| true);

@@ -13,9 +13,9 @@ const LARGE: usize = 30_000;
 /// a kernel to compile, ours and those of the operations around it. `NORM_THOROUGH=1` lifts it.
 const LARGE_ON_CUBE: usize = 200;
 
-/// The same for the variants, whose nodes do not depend on the device, and in [`Mode::Decomposed`], all
-/// of whose kernels are Burn's.
-const LARGE_VARIANT_ON_CUBE: usize = 64;
+/// The same for the variants and where activations are recomputed, whose nodes do not depend on the
+/// device, and in [`Mode::Decomposed`], all of whose kernels are Burn's.
+const SMALL_ON_CUBE: usize = 64;
 
 impl Mode {
     fn runs_large(self) -> bool {
@@ -38,9 +38,9 @@ impl OnDevice {
         let most = match self.mode {
             _ if self.is_native() || thorough => usize::MAX,
             Mode::Contract => usize::MAX,
-            Mode::Decomposed => LARGE_VARIANT_ON_CUBE,
-            Mode::Autodiff | Mode::Checkpointed if !case.is_plain() => LARGE_VARIANT_ON_CUBE,
-            Mode::Autodiff | Mode::Checkpointed => LARGE_ON_CUBE,
+            Mode::Decomposed => SMALL_ON_CUBE,
+            Mode::Autodiff if case.is_plain() => LARGE_ON_CUBE,
+            Mode::Autodiff | Mode::Checkpointed => SMALL_ON_CUBE,
         };
         let too_large =
             case.elements() > most || (case.elements() > LARGE && !self.mode.runs_large());
