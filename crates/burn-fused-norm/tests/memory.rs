@@ -6,6 +6,7 @@ mod common;
 
 use std::sync::Mutex;
 
+use burn::module::Module;
 use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor};
 use burn_fused_norm::{RmsNorm, RmsNormConfig};
@@ -69,14 +70,30 @@ fn tracked(device: &Device) -> Tensor<2> {
     filled(SHAPE, device, p).require_grad()
 }
 
+/// Burn keeps the graph of an output that was dropped until the next backward pass, whatever that
+/// is of, and frees it then.
 #[test]
 fn tracked_outputs_that_are_dropped() {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     for (name, device) in devices_in_memory() {
         let device = device.autodiff();
         let norm = norm(&device);
-        stays_level(name, 10_000, &device, |_| {
+        stays_level(name, 10_000, &device, |index| {
             drop(norm.forward(tracked(&device)));
+            if index % 1000 == 999 {
+                drop(tracked(&device).sum().backward());
+            }
+        });
+    }
+}
+
+#[test]
+fn outputs_of_a_model_in_validation() {
+    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for (name, device) in devices_in_memory() {
+        let norm = norm(&device.clone().autodiff()).valid();
+        stays_level(name, 10_000, &device, |_| {
+            drop(norm.forward(filled::<2>(SHAPE, &device, p)));
         });
     }
 }
