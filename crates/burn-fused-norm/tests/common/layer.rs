@@ -71,9 +71,11 @@ impl Subject for Layer<'_> {
             true => self.device.clone().autodiff(),
             false => self.device.clone(),
         };
-        let track = |wanted| move |tensor: Tensor<1>| match want.any() {
-            true => tensor.set_require_grad(wanted),
-            false => tensor,
+        let track = |wanted| {
+            move |tensor: Tensor<1>| match want.any() {
+                true => tensor.set_require_grad(wanted),
+                false => tensor,
+            }
         };
         let x = rows(case.x(), case, &device);
         let x = if want.x { x.require_grad() } else { x };
@@ -87,13 +89,16 @@ impl Subject for Layer<'_> {
         let options = RmsNormOptions::new(case.epsilon).with_partial(case.partial);
         let y = rms_norm(x.clone(), gamma.clone(), beta.clone(), options);
         let gradients = want.any().then(|| (y.clone() * dy).sum().backward());
-        let of = |parameter: &Option<Tensor<1>>| read_grad(parameter.as_ref()?, gradients.as_ref()?);
+        let of =
+            |parameter: &Option<Tensor<1>>| read_grad(parameter.as_ref()?, gradients.as_ref()?);
         let (y, y_kind) = read(y);
         Ok(Outcome {
             y,
             y_kind,
             sum: None,
-            dx: gradients.as_ref().and_then(|gradients| read_grad(&x, gradients)),
+            dx: gradients
+                .as_ref()
+                .and_then(|gradients| read_grad(&x, gradients)),
             dsecond: None,
             dgamma: of(&gamma),
             dbeta: of(&beta),

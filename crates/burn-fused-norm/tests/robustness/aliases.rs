@@ -52,9 +52,15 @@ fn a_tensor_is_used_again_after_the_norm() {
             let (y, exact) = (values(y), &trial.forward().y.values);
             for ((y, exact), out) in y.iter().zip(exact).zip(values(out)) {
                 let allowed = 1e-6 * exact.abs() + 1.2e-7 * out.abs();
-                assert!((y - exact).abs() <= allowed, "{name}: {y}, expected {exact}");
+                assert!(
+                    (y - exact).abs() <= allowed,
+                    "{name}: {y}, expected {exact}"
+                );
             }
-            let alone = trial.compare(Quantity::Y, &values(norm(filled([8, 33], &device, p), &gamma)));
+            let alone = trial.compare(
+                Quantity::Y,
+                &values(norm(filled([8, 33], &device, p), &gamma)),
+            );
             assert!(alone.is_ok(), "{name}: {alone:?}");
         }
     }
@@ -96,7 +102,10 @@ fn a_gradient_that_is_the_input_itself() {
         let dx = values(x.grad(&gradients).unwrap());
         // rstd·(1 − x²·rstd²/4) = rstd·epsilon·rstd²
         let exact = 1e-4 * (0.25_f64 + 1e-4).powf(-1.5);
-        assert!((dx[0] / exact - 1.0).abs() < 2e-3, "{name}: {dx:?}, expected {exact}");
+        assert!(
+            (dx[0] / exact - 1.0).abs() < 2e-3,
+            "{name}: {dx:?}, expected {exact}"
+        );
         assert_eq!(dx[1..], [0.0; 3], "{name}");
     }
 }

@@ -15,7 +15,10 @@ fn backends_take_turns() {
     for _ in 0..3 {
         for (name, device) in &devices {
             let bits = bits_of(&judged(name, device, &case));
-            assert!(*first.entry(*name).or_insert(bits.clone()) == bits, "{name}");
+            assert!(
+                *first.entry(*name).or_insert(bits.clone()) == bits,
+                "{name}"
+            );
         }
         devices.reverse();
     }
@@ -38,7 +41,10 @@ fn tensors_of_two_backends_are_refused() {
                 let x = filled::<2>([4, 33], &place(device), p);
                 let gamma = filled::<1>([33], &place(elsewhere), g);
                 let text = refusal(|| rms_norm(x, Some(gamma), None, RmsNormOptions::new(1e-5)));
-                assert!(text.starts_with("rms_norm: gamma is on Device"), "{name}, {other}: {text}");
+                assert!(
+                    text.starts_with("rms_norm: gamma is on Device"),
+                    "{name}, {other}: {text}"
+                );
                 assert!(text.contains(", x is on Device"), "{name}, {other}: {text}");
             }
         }

@@ -29,7 +29,10 @@ fn parts_add_up(layer: &Layer, whole: &Outcome) {
         let outcome = layer.run(&part, Want::all(&part)).unwrap();
         dx.extend(outcome.dx.unwrap().0);
         let of_part = outcome.dgamma.unwrap().0;
-        dgamma.iter_mut().zip(of_part).for_each(|(sum, part)| *sum += part);
+        dgamma
+            .iter_mut()
+            .zip(of_part)
+            .for_each(|(sum, part)| *sum += part);
     }
     let of_whole = |gradient: &Option<(Vec<f64>, FloatKind)>| gradient.clone().unwrap().0;
     assert!(dx == of_whole(&whole.dx), "{}: dx", layer.name);

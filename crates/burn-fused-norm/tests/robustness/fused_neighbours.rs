@@ -121,12 +121,17 @@ fn channels_through_swapped_axes() {
         let record = burn::store::ModuleRecord::from_bytes(bytes).unwrap();
         let loaded = RmsNormConfig::new(6).init(&device).load_record(record);
         let plain = channels(&loaded, filled(SHAPE, &device, p));
-        assert!(values(plain) == y, "{name}: inference differs from training");
+        assert!(
+            values(plain) == y,
+            "{name}: inference differs from training"
+        );
     }
 }
 
 fn with_gamma(case: &Case, device: &Device) -> RmsNorm {
-    let mut norm = RmsNormConfig::new(6).with_epsilon(case.epsilon).init(device);
+    let mut norm = RmsNormConfig::new(6)
+        .with_epsilon(case.epsilon)
+        .init(device);
     let gamma = parameter(case.gamma().unwrap(), FloatKind::F32, device);
     norm.gamma = Some(burn::module::Param::from_tensor(gamma.require_grad()));
     norm

@@ -22,10 +22,18 @@ fn short_rows_after_long_ones() {
             device: &device,
         };
         let first = judged(name, &device, &short);
-        assert!((first.y[0] - 0.301511).abs() < 1e-6, "{name}: {}", first.y[0]);
+        assert!(
+            (first.y[0] - 0.301511).abs() < 1e-6,
+            "{name}: {}",
+            first.y[0]
+        );
         let first = bits_of(&first);
         for turn in 0..50 {
-            let want = if turn % 5 == 0 { Want::all(&long) } else { Want::NOTHING };
+            let want = if turn % 5 == 0 {
+                Want::all(&long)
+            } else {
+                Want::NOTHING
+            };
             layer.run(&long, want).unwrap();
             let again = layer.run(&short, Want::all(&short)).unwrap();
             assert!(bits_of(&again) == first, "{name}, turn {turn}");

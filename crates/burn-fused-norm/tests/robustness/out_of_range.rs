@@ -97,13 +97,19 @@ fn rows_far_from_one_are_normalised_on_the_cpu() {
             // The other kernels have no path for such rows: they become 0, and nothing else.
             let zeros = y.iter().all(|y| *y == 0.0);
             let small = exponent < 0 && y.iter().all(|y| y.is_finite());
-            assert!(judged.is_ok() || zeros || small, "{name} 1e{exponent}: {:?}", &y[..4]);
+            assert!(
+                judged.is_ok() || zeros || small,
+                "{name} 1e{exponent}: {:?}",
+                &y[..4]
+            );
             let what = match (judged.is_ok(), zeros) {
                 (true, _) => "right".into(),
                 (_, true) => "zeros".into(),
                 _ => format!("{:e}, expected {:e}", y[0], want[0]),
             };
-            skipped(&format!("{name}, values of 1e{exponent} are not promised: {what}"));
+            skipped(&format!(
+                "{name}, values of 1e{exponent} are not promised: {what}"
+            ));
         }
     }
 }
@@ -118,7 +124,10 @@ fn a_row_out_of_range_leaves_its_neighbours_alone() {
             let y = norm(filled([3, 64], &device, row), 1e-6);
             assert_eq!(y[..64], plain[..64], "{name} {factor:e}");
             assert_eq!(y[128..], plain[128..], "{name} {factor:e}");
-            assert!(y[64..128].iter().all(|y| y.is_finite()), "{name} {factor:e}");
+            assert!(
+                y[64..128].iter().all(|y| y.is_finite()),
+                "{name} {factor:e}"
+            );
         }
     }
 }

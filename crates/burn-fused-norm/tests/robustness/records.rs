@@ -46,7 +46,10 @@ fn there_and_back<M: Module + ModuleSnapshot>(saved: &M, fresh: M, file: &Path) 
     let mut loaded = fresh.clone();
     let mut tensors = SafetensorsStore::from_file(file.with_extension("safetensors"));
     let result = loaded.load_from(&mut tensors).unwrap();
-    assert!(result.missing.is_empty() && result.unused.is_empty(), "{result:?}");
+    assert!(
+        result.missing.is_empty() && result.unused.is_empty(),
+        "{result:?}"
+    );
     [fresh.try_load_file(&pack).unwrap(), loaded]
 }
 
@@ -58,7 +61,10 @@ fn every_configuration_in_both_formats() {
                 2 => vec![DType::F32, DType::BF16, DType::F16, DType::F64],
                 _ => vec![DType::F32],
             };
-            for dtype in dtypes.into_iter().filter(|dtype| device.supports_dtype(*dtype)) {
+            for dtype in dtypes
+                .into_iter()
+                .filter(|dtype| device.supports_dtype(*dtype))
+            {
                 let folder = tempfile::tempdir().unwrap();
                 let saved = trained(config, dtype, &device);
                 let file = folder.path().join("norm");
@@ -70,7 +76,10 @@ fn every_configuration_in_both_formats() {
                         parameters.map(|parameter| parameter.map(|it| it.val().dtype()))
                     };
                     assert_eq!(kinds(&loaded), kinds(&saved), "{what}");
-                    assert!(output(&loaded, &device) == output(&saved, &device), "{what}");
+                    assert!(
+                        output(&loaded, &device) == output(&saved, &device),
+                        "{what}"
+                    );
                 }
             }
         }
@@ -92,11 +101,13 @@ fn heads_in_both_formats() {
             saved.gamma = Param::from_tensor(filled([2, 3], &device, g));
             let x = || filled::<3>([4, 2, 3], &device, p);
             let file = folder.path().join("heads");
-            let loaded: [PerHeadRmsNorm; 2] =
-                there_and_back(&saved, config.init(&device), &file);
+            let loaded: [PerHeadRmsNorm; 2] = there_and_back(&saved, config.init(&device), &file);
             for loaded in loaded {
                 assert_eq!(loaded.to_string(), saved.to_string(), "{name}");
-                assert!(bits(loaded.forward(x())) == bits(saved.forward(x())), "{name}");
+                assert!(
+                    bits(loaded.forward(x())) == bits(saved.forward(x())),
+                    "{name}"
+                );
             }
         }
     }
@@ -107,7 +118,10 @@ fn probed_epsilon(norm: &RmsNorm, device: &Device) -> f64 {
     let x = Tensor::<2>::zeros([1, 6], device).require_grad();
     let gradients = norm.forward(x.clone()).sum().backward();
     let slope = values(x.grad(&gradients).unwrap())[0];
-    let gamma = norm.gamma.as_ref().map_or(1.0, |gamma| values(gamma.val())[0]);
+    let gamma = norm
+        .gamma
+        .as_ref()
+        .map_or(1.0, |gamma| values(gamma.val())[0]);
     (gamma / slope).powi(2)
 }
 
@@ -123,7 +137,9 @@ fn numbers_are_not_stored() {
             .with_rounding(Rounding::BeforeGamma)
             .with_groups(2)
             .with_axis(1);
-        let here = RmsNormConfig::new(6).with_epsilon(1e-6).with_partial(Some(0.5));
+        let here = RmsNormConfig::new(6)
+            .with_epsilon(1e-6)
+            .with_partial(Some(0.5));
         let folder = tempfile::tempdir().unwrap();
         let saved = trained(&there, DType::F32, &device);
         for loaded in there_and_back(&saved, here.init(&device), &folder.path().join("norm")) {
@@ -133,7 +149,12 @@ fn numbers_are_not_stored() {
                 "{name}"
             );
             assert_eq!(
-                (loaded.zero_centered, loaded.rounding, loaded.groups, loaded.axis),
+                (
+                    loaded.zero_centered,
+                    loaded.rounding,
+                    loaded.groups,
+                    loaded.axis
+                ),
                 (false, Rounding::Once, 1, 0)
             );
             let epsilon = probed_epsilon(&loaded, &device);
@@ -153,18 +174,34 @@ fn gamma_around_zero_and_around_one() {
             assert_eq!(fresh, [expected; 6], "{name}");
         }
         assert!(!plain.init(&device).to_string().contains("zero_centered"));
-        assert!(centred.init(&device).to_string().contains("zero_centered: true"));
+        assert!(
+            centred
+                .init(&device)
+                .to_string()
+                .contains("zero_centered: true")
+        );
         let x = || filled::<2>([3, 6], &device, p);
         let unscaled = plain.clone().with_affine(false).init(&device);
         let unscaled = values(unscaled.forward(x()));
-        assert!(values(centred.init(&device).forward(x())) == unscaled, "{name}: as initialised");
+        assert!(
+            values(centred.init(&device).forward(x())) == unscaled,
+            "{name}: as initialised"
+        );
         let mut half = plain.init(&device);
         half.gamma = Some(Param::from_tensor(Tensor::full([6], 0.5, &device)));
         let record = half.into_record();
         for (config, factor) in [(plain, 0.5), (centred, 1.5)] {
-            let y = values(config.init(&device).load_record(record.clone()).forward(x()));
+            let y = values(
+                config
+                    .init(&device)
+                    .load_record(record.clone())
+                    .forward(x()),
+            );
             for (y, unscaled) in y.iter().zip(&unscaled) {
-                assert!((y - factor * unscaled).abs() <= 2e-7 * y.abs(), "{name} {factor}");
+                assert!(
+                    (y - factor * unscaled).abs() <= 2e-7 * y.abs(),
+                    "{name} {factor}"
+                );
             }
         }
     }
@@ -186,7 +223,10 @@ fn a_file_of_another_layer_is_refused_by_name() {
         error.to_string()
     };
     let text = load(RmsNormConfig::new(4), "six");
-    assert!(text.contains("gamma") && text.contains('6') && text.contains('4'), "{text}");
+    assert!(
+        text.contains("gamma") && text.contains('6') && text.contains('4'),
+        "{text}"
+    );
     let text = load(RmsNormConfig::new(6).with_bias(true), "six");
     assert!(text.contains("Missing") && text.contains("beta"), "{text}");
     let text = load(RmsNormConfig::new(6), "with_beta");
@@ -214,7 +254,9 @@ fn a_truncated_file_is_refused_at_every_byte() {
             let mut norm = config.init(&device);
             let refused = match format {
                 "bpk" => norm.try_load_file(&part).is_err(),
-                _ => norm.load_from(&mut SafetensorsStore::from_file(&part)).is_err(),
+                _ => norm
+                    .load_from(&mut SafetensorsStore::from_file(&part))
+                    .is_err(),
             };
             assert!(refused, "{format}: {len} of {} bytes", bytes.len());
         }

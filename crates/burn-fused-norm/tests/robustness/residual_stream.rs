@@ -1,7 +1,7 @@
 //! Gradients through a model: what stands before the norm is trained, and branches add up.
 
-use burn::nn::LinearConfig;
 use burn::module::Param;
+use burn::nn::LinearConfig;
 use burn::tensor::{Device, Tensor};
 use burn_fused_norm::{RmsNorm, RmsNormConfig};
 use fused_norm_testkit::oracle::{self, Problem};
@@ -75,21 +75,37 @@ fn what_stands_before_the_norm_is_trained() {
         for transposed in [false, true] {
             let x = match transposed {
                 false => filled::<2>([ROWS, FEATURES], &device, p),
-                true => filled([FEATURES, ROWS], &device, |i| p(i % ROWS * FEATURES + i / ROWS)),
+                true => filled([FEATURES, ROWS], &device, |i| {
+                    p(i % ROWS * FEATURES + i / ROWS)
+                }),
             };
             let x = x.require_grad();
             let weight = filled::<2>([ROWS, FEATURES], &device, q).require_grad();
             let norm = norm(&device, g);
             for norm in [norm.clone(), norm] {
-                let rows = if transposed { x.clone().transpose() } else { x.clone() };
+                let rows = if transposed {
+                    x.clone().transpose()
+                } else {
+                    x.clone()
+                };
                 let y = norm.forward(rows * weight.clone());
                 let gradients = (y.clone() * y).sum().backward();
                 let found = x.grad(&gradients).unwrap();
                 let found = if transposed { found.transpose() } else { found };
                 assert_near(name, &values(found), &dx, CLOSE);
-                assert_near(name, &values(weight.grad(&gradients).unwrap()), &dweight, CLOSE);
+                assert_near(
+                    name,
+                    &values(weight.grad(&gradients).unwrap()),
+                    &dweight,
+                    CLOSE,
+                );
                 let gamma = norm.gamma.unwrap().val();
-                assert_near(name, &values(gamma.grad(&gradients).unwrap()), &dgamma, CLOSE);
+                assert_near(
+                    name,
+                    &values(gamma.grad(&gradients).unwrap()),
+                    &dgamma,
+                    CLOSE,
+                );
             }
         }
     }
@@ -100,10 +116,10 @@ fn what_stands_before_the_norm_is_trained() {
 fn a_linear_layer_before_the_norm_is_trained() {
     for device in crate::common::cpu_devices() {
         let device = device.autodiff();
-        let mut linear = LinearConfig::new(FEATURES, FEATURES).with_bias(false).init(&device);
-        linear.weight = Param::from_tensor(
-            filled([FEATURES, FEATURES], &device, r).require_grad(),
-        );
+        let mut linear = LinearConfig::new(FEATURES, FEATURES)
+            .with_bias(false)
+            .init(&device);
+        linear.weight = Param::from_tensor(filled([FEATURES, FEATURES], &device, r).require_grad());
         let x = filled::<2>([ROWS, FEATURES], &device, p).require_grad();
         let norm = norm(&device, g);
         let y = norm.forward(linear.forward(x.clone()));
@@ -113,7 +129,9 @@ fn a_linear_layer_before_the_norm_is_trained() {
         let gamma: Vec<f64> = (0..FEATURES).map(g).collect();
         let at = |row: usize, column: usize| -> f64 {
             let inputs = 0..FEATURES;
-            inputs.map(|i| rows[row * FEATURES + i] * weight[i * FEATURES + column]).sum()
+            inputs
+                .map(|i| rows[row * FEATURES + i] * weight[i * FEATURES + column])
+                .sum()
         };
         let product = host(|i| at(i / FEATURES, i % FEATURES));
         let (y, ..) = exact(&product, &gamma, &product);
@@ -194,7 +212,13 @@ impl Blocks {
 
 #[test]
 fn two_blocks_with_and_without_checkpointing() {
-    const NAMES: [&str; 5] = ["dx", "first weight", "second weight", "first gamma", "second gamma"];
+    const NAMES: [&str; 5] = [
+        "dx",
+        "first weight",
+        "second weight",
+        "first gamma",
+        "second gamma",
+    ];
     let expected = Blocks::exact();
     for (name, device) in devices::selected() {
         let plain = device.autodiff();

@@ -11,7 +11,12 @@ fn a_second_backward_is_refused() {
         let device = device.autodiff();
         let x = filled::<1>([3], &device, |i| (i + 1) as f64).require_grad();
         let gamma = filled::<1>([3], &device, g).require_grad();
-        let y = rms_norm(x.clone(), Some(gamma.clone()), None, RmsNormOptions::new(1e-5));
+        let y = rms_norm(
+            x.clone(),
+            Some(gamma.clone()),
+            None,
+            RmsNormOptions::new(1e-5),
+        );
         let gradients = (y.clone() * y).sum().backward();
         let dx = x.grad(&gradients).unwrap();
         assert!(!dx.is_tracked(), "{name}");

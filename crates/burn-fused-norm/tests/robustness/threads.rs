@@ -28,7 +28,9 @@ fn step(norm: &RmsNorm, scale: f64, device: &Device) -> [Vec<f64>; 3] {
 fn threads_share_a_module() {
     for (name, device) in devices::selected() {
         let device = device.autodiff();
-        let mut norm = RmsNormConfig::new(SHAPE[1]).with_epsilon(1e-12).init(&device);
+        let mut norm = RmsNormConfig::new(SHAPE[1])
+            .with_epsilon(1e-12)
+            .init(&device);
         norm.gamma = Some(Param::from_tensor(
             filled([SHAPE[1]], &device, g).require_grad(),
         ));

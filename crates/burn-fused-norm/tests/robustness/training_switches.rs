@@ -8,7 +8,9 @@ use fused_norm_testkit::patterns::p;
 use crate::common::{bits, devices, filled, values};
 
 fn norm(device: &Device) -> RmsNorm {
-    let config = RmsNormConfig::new(8).with_bias(true).with_partial(Some(0.5));
+    let config = RmsNormConfig::new(8)
+        .with_bias(true)
+        .with_partial(Some(0.5));
     config.init(device)
 }
 
@@ -65,7 +67,11 @@ fn a_move_keeps_what_is_trained() {
             let part = without_gamma(norm(&from)).fork(&to);
             assert_eq!(tracked(&part, &to), [false, true], "{name} to {other}");
             let back = part.fork(&from);
-            assert_eq!(tracked(&back, &from), [false, true], "{name}, {other} and back");
+            assert_eq!(
+                tracked(&back, &from),
+                [false, true],
+                "{name}, {other} and back"
+            );
         }
     }
 }
