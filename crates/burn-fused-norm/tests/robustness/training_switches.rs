@@ -1,6 +1,7 @@
 //! Freezing, validation, moves between devices: what a module keeps of its training state.
 
 use burn::module::Module;
+use burn::optim::{GradientsParams, SgdConfig};
 use burn::tensor::{Device, Tensor};
 use burn_fused_norm::{RmsNorm, RmsNormConfig};
 use fused_norm_testkit::patterns::p;
@@ -96,5 +97,27 @@ fn a_record_does_not_change_what_is_trained() {
         assert_eq!(tracked(&part, &device), [false, true], "{name}");
         let whole = norm(&device).load_record(part.into_record());
         assert_eq!(tracked(&whole, &device), [true, true], "{name}");
+    }
+}
+
+#[test]
+fn a_step_moves_gamma_by_what_the_formula_says() {
+    for (name, device) in devices::selected() {
+        let device = device.autodiff();
+        let norm = RmsNormConfig::new(4).with_epsilon(1e-6).init(&device);
+        let x = filled::<2>([1, 4], &device, |i| (i + 1) as f64);
+        let gradients = norm.forward(x).sum().backward();
+        let gradients = GradientsParams::from_grads(gradients, &norm);
+        let stepped = SgdConfig::new().init().step(0.1, norm, gradients);
+        let gamma = values(stepped.gamma.unwrap().val().inner());
+        for (gamma, normed) in gamma
+            .iter()
+            .zip([0.3651483, 0.7302967, 1.095445, 1.4605934])
+        {
+            assert!(
+                (gamma - (1.0 - 0.1 * normed)).abs() < 1e-6,
+                "{name}: {gamma}"
+            );
+        }
     }
 }
