@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use burn::module::Module;
 use burn::tensor::{Device, Distribution, Tensor};
 use burn_cubecl::cubecl::logging::{LaunchObservation, LaunchObserver};
 use burn_fused_norm::{RmsNormConfig, RmsNormOptions, rms_norm};
@@ -130,6 +131,48 @@ fn a_backward_pass_is_at_most_two_kernels_of_ours() {
                 (1..=2).contains(&backward),
                 "{device:?} {row_len}: {launches:?}"
             );
+        }
+    }
+}
+
+/// A frozen gamma costs no sum over rows.
+#[test]
+fn a_frozen_gamma_is_one_kernel_less() {
+    let _alone = ALONE.lock();
+    for device in devices() {
+        let device = device.autodiff();
+        for (row_len, rows) in [(64, 4096), (40_000, 2)] {
+            let norm = RmsNormConfig::new(row_len).init(&device).no_grad();
+            let x = random([rows, row_len], &device).require_grad();
+            let step = || x.grad(&norm.forward(x.clone()).sum().backward());
+            step();
+            let (_, launches) = launched(&device, step);
+            let count = |part: &str| launches.iter().filter(|name| ours(name, part)).count();
+            assert_eq!(count("backward_"), 1, "{device:?} {row_len}: {launches:?}");
+            assert_eq!(
+                count("reduce") + count("columns"),
+                0,
+                "{device:?}: {launches:?}"
+            );
+        }
+    }
+}
+
+/// What is refused is refused before anything is queued.
+#[test]
+fn a_refused_call_launches_nothing() {
+    let _alone = ALONE.lock();
+    for device in devices() {
+        for device in [device.clone(), device.autodiff()] {
+            let x = random([4, 64], &device);
+            let gamma = random([63], &device);
+            let options = RmsNormOptions::new(1e-5);
+            let (refused, launches) = launched(&device, || {
+                let call = || rms_norm(x.clone(), Some(gamma.clone()), None, options);
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err()
+            });
+            assert!(refused, "{device:?}");
+            assert!(launches.is_empty(), "{device:?}: {launches:?}");
         }
     }
 }

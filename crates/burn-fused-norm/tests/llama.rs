@@ -1,11 +1,10 @@
 //! `Rounding::BeforeGamma` gives the bits of LLaMA's own code, on every device that has the type.
 
 mod common;
-#[path = "conformance/devices.rs"]
-mod devices;
 
 use burn::tensor::{DType, Tensor, TensorData};
 use burn_fused_norm::{RmsNormOptions, Rounding, rms_norm};
+use common::devices;
 use fused_norm_testkit::{FloatKind, llama_order, patterns};
 
 const ROWS: usize = 64;

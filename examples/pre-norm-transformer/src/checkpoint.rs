@@ -96,6 +96,7 @@ impl<R: Checkpoint> Checkpointer<R> for AtomicCheckpointer {
         File::open(&temporary)
             .and_then(|file| file.sync_all())
             .and_then(|()| fs::rename(&temporary, &path))
+            .and_then(|()| sync_folder(&self.folder.0))
             .map_err(CheckpointerError::IOError)
     }
 
@@ -110,6 +111,14 @@ impl<R: Checkpoint> Checkpointer<R> for AtomicCheckpointer {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Makes the names in a folder last, where a folder can be opened.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    match cfg!(unix) {
+        true => File::open(path)?.sync_all(),
+        false => Ok(()),
     }
 }
 
@@ -152,6 +161,43 @@ mod tests {
             fs::write(folder.path().join(name), "").unwrap();
         }
         assert_eq!(checkpoints.last(), Some(3));
+    }
+
+    /// Cut anywhere, a part is one line that names its file.
+    #[test]
+    fn a_checkpoint_is_refused_wherever_it_was_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = CheckpointFolder::new(folder.path().into());
+        let device = burn::tensor::Device::default().autodiff();
+        let norm = burn_fused_norm::RmsNormConfig::new(4).init(&device);
+        let gradients = norm.gamma.as_ref().unwrap().val().sum().backward();
+        let gradients = burn::optim::GradientsParams::from_grads(gradients, &norm);
+        let mut optimizer = crate::optimizer::optimizer(0.1);
+        let norm = optimizer.step(0.1, norm, gradients);
+        let [model, of_optimizer, scheduler] = checkpoints.checkpointers();
+        model.save(1, norm.clone().into_record()).unwrap();
+        of_optimizer.save(1, optimizer.to_record()).unwrap();
+        let mut rate = crate::schedule::Schedule::new(60, 1, 1, 0).learning_rate(0.01);
+        rate.step();
+        scheduler.save(1, rate.to_record()).unwrap();
+        checkpoints.verify(&norm, 1).unwrap();
+        for part in PARTS {
+            let path = checkpoints.file(part, 1);
+            let whole = fs::read(&path).unwrap();
+            // A record without tensors ends in padding.
+            let end = whole.iter().rposition(|byte| *byte != 0).unwrap();
+            assert!(end > 100, "{part}: {end}");
+            for len in 0..=end {
+                fs::write(&path, &whole[..len]).unwrap();
+                let error = checkpoints.verify(&norm, 1);
+                let line = error.expect_err(&format!("{part}: {len} of {}", whole.len()));
+                let line = line.to_string();
+                assert!(line.contains(&format!("{part}-1.bpk")), "{line}");
+                assert_eq!(line.lines().count(), 1, "{line}");
+            }
+            fs::write(&path, whole).unwrap();
+        }
+        checkpoints.verify(&norm, 1).unwrap();
     }
 
     #[test]

@@ -106,6 +106,8 @@ impl LanguageModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use burn::module::{ModuleVisitor, Param};
+    use burn::tensor::DType;
 
     fn tiny(norm: NormKind) -> ModelConfig {
         ModelConfig {
@@ -119,6 +121,26 @@ mod tests {
             fuse_add: true,
             qk_norm: norm == NormKind::Prms,
         }
+    }
+
+    /// Parameters in 16 bits would lose small updates.
+    #[test]
+    fn every_parameter_is_kept_in_f32() {
+        struct Types(Vec<DType>);
+        impl ModuleVisitor for Types {
+            fn visit_float<const D: usize>(&mut self, parameter: &Param<Tensor<D>>) {
+                self.0.push(parameter.val().dtype());
+            }
+        }
+        let mut types = Types(vec![]);
+        let model = tiny(NormKind::Prms).init(&Device::default().autodiff());
+        model.visit(&mut types);
+        assert!(types.0.len() > 10);
+        assert!(
+            types.0.iter().all(|dtype| *dtype == DType::F32),
+            "{:?}",
+            types.0
+        );
     }
 
     /// In f32 the sum that is normalized is the sum that is returned, so nothing but time differs.

@@ -8,6 +8,12 @@ use crate::checkpoint::CheckpointFolder;
 use crate::config::RunConfig;
 use crate::error::Error;
 
+/// What the run is, for people and for the next command.
+const CONFIG: &str = "config.json";
+
+/// The same, where it stays with the checkpoints.
+const CONFIG_OF_CHECKPOINTS: &str = "checkpoints/config.json";
+
 /// The folder that `--out` and `--run` name.
 pub struct RunFolder(PathBuf);
 
@@ -34,7 +40,11 @@ impl RunFolder {
 
     /// The config of the run, if there is a run.
     pub fn config(&self) -> Result<Option<RunConfig>, Error> {
-        let path = self.file("config.json");
+        self.read_config(CONFIG)
+    }
+
+    fn read_config(&self, name: &str) -> Result<Option<RunConfig>, Error> {
+        let path = self.file(name);
         let json = match fs::read(&path) {
             Ok(json) => json,
             Err(error)
@@ -65,7 +75,25 @@ impl RunFolder {
         let epoch = self.checkpoints().last().ok_or_else(|| {
             Error::Usage(format!("{option}: the run in {path} has no checkpoint yet"))
         })?;
+        self.check_made_with(&config, option)?;
         Ok((config, epoch))
+    }
+
+    /// Refuses checkpoints that another config made: what a record holds does not tell a norm of
+    /// another kind, epsilon or p.
+    fn check_made_with(&self, config: &RunConfig, option: &str) -> Result<(), Error> {
+        let (path, copy) = (self.0.display(), CONFIG_OF_CHECKPOINTS);
+        let made_with = self.read_config(copy)?.ok_or_else(|| {
+            Error::Usage(format!(
+                "{option}: the checkpoints in {path} do not say what made them: {copy} is missing"
+            ))
+        })?;
+        match config.difference(&made_with) {
+            None => Ok(()),
+            Some((name, here, there)) => Err(Error::Usage(format!(
+                "{option}: {path}/{CONFIG} has --{name} {here}, its checkpoints were made with {there}"
+            ))),
+        }
     }
 
     /// Refuses to put a new run in place of one that it could not stand for.
@@ -99,21 +127,16 @@ impl RunFolder {
     /// Creates the folder for a new run, without what an older one left.
     pub fn start(&self, config: &RunConfig) -> Result<(), Error> {
         let checkpoints = self.file("checkpoints");
-        for name in [
-            "metrics.csv",
-            "loss.svg",
-            "loss.png",
-            "sample.txt",
-            "config.json",
-        ] {
+        for name in ["metrics.csv", "loss.svg", "loss.png", "sample.txt", CONFIG] {
             let path = self.file(name);
             ignore_missing(fs::remove_file(&path)).map_err(Error::file("remove", &path))?;
         }
         ignore_missing(fs::remove_dir_all(&checkpoints))
             .map_err(Error::file("remove", &checkpoints))?;
         fs::create_dir_all(&checkpoints).map_err(Error::file("create", &checkpoints))?;
-        let json = serde_json::to_string_pretty(config).expect("a config is plain data");
-        self.write("config.json", (json + "\n").as_bytes())
+        let json = serde_json::to_string_pretty(config).expect("a config is plain data") + "\n";
+        self.write(CONFIG_OF_CHECKPOINTS, json.as_bytes())?;
+        self.write(CONFIG, json.as_bytes())
     }
 
     /// Writes a file of the folder.

@@ -1,7 +1,7 @@
 //! What every operation refuses, each in its own name: on the caller's thread, before anything is
 //! queued.
 
-use burn::backend::Dispatch;
+use burn::backend::{Backend, Dispatch};
 use burn::tensor::{DType, Tensor};
 
 use super::rms_norm::Affine;
@@ -92,6 +92,7 @@ pub(super) fn assert_beside<const P: usize, const D: usize>(
     );
 }
 
+/// Of a float type, which the device has.
 fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>) {
     let dtype = tensor.dtype();
     assert!(
@@ -101,4 +102,13 @@ fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>)
         ),
         "{operation}: {name} has type {dtype:?}, expected F64, F32, F16 or BF16"
     );
+    // Every device has f32. A kernel of a type that a device lacks would fail in the queue, where a
+    // failure is only logged.
+    if matches!(dtype, DType::F64 | DType::F16 | DType::BF16) {
+        let device = tensor.device();
+        assert!(
+            !Dispatch::dtype_usage(device.as_dispatch(), dtype).is_empty(),
+            "{operation}: {name} has type {dtype:?}, which {device:?} lacks"
+        );
+    }
 }

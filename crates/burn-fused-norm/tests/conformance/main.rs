@@ -7,7 +7,6 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod devices;
 mod inputs;
 mod operation;
 mod skips;
@@ -20,6 +19,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Instant;
 
+use common::devices;
 use fused_norm_testkit::{Case, FloatKind, Property, judge, properties, selected};
 use subject::{Mode, OnDevice};
 

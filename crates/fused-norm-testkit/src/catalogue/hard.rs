@@ -256,6 +256,13 @@ pub(super) fn shapes() -> Vec<Case> {
             .fill(Fill::RowScaled)
             .affine(AffineForm::Scale),
     );
+    // The last cube, or the last plane of it, has fewer rows than the others.
+    for rows in [5, 9, 31] {
+        let case = Case::new("partly_idle", F32, &[rows, 200]).affine(AffineForm::ScaleShift);
+        cases.push(case.fill(Fill::ScaledP(ODD)));
+    }
+    // As many rows as columns: a sum over the wrong axis has the right length.
+    cases.push(Case::new("square", F32, &[8, 8]).affine(AffineForm::ScaleShift));
     cases.push(
         Case::new("ramp", F32, &[3, 5])
             .fill(Fill::Ramp)

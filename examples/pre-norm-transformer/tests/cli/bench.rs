@@ -1,7 +1,9 @@
 //! The program under test, on a model that trains in a second.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -57,13 +59,34 @@ impl Bench {
     /// Runs the program, which must refuse with one line that has all of `parts`.
     #[track_caller]
     pub fn refused(&self, arguments: &str, exit_code: i32, parts: &[&str]) {
-        let output = self.run(arguments);
-        let line = String::from_utf8(output.stderr).expect("text");
-        assert_eq!(output.status.code(), Some(exit_code), "{arguments}: {line}");
-        assert_eq!(line.lines().count(), 1, "{arguments}: {line}");
-        for part in parts {
-            assert!(line.contains(part), "{arguments}: no {part:?} in {line}");
+        one_line(self.run(arguments), arguments, exit_code, parts);
+    }
+
+    /// Trains until the third checkpoint and is killed there.
+    #[track_caller]
+    pub fn killed(&self, arguments: &str, out: &str) {
+        let mut command = self.command(arguments);
+        let mut child = command.stdout(Stdio::null()).spawn().expect("it starts");
+        let third = self.path(out).join("checkpoints/model-3.bpk");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !third.exists() && Instant::now() < deadline {
+            sleep(Duration::from_millis(1));
         }
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        let sample = self.path(out).join("sample.txt");
+        assert!(!sample.exists(), "killed too late");
+    }
+}
+
+/// The program has refused, with one line that has all of `parts`.
+#[track_caller]
+pub fn one_line(output: Output, arguments: &str, exit_code: i32, parts: &[&str]) {
+    let line = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(exit_code), "{arguments}: {line}");
+    assert_eq!(line.lines().count(), 1, "{arguments}: {line}");
+    for part in parts {
+        assert!(line.contains(part), "{arguments}: no {part:?} in {line}");
     }
 }
 

@@ -3,5 +3,8 @@
 mod bench;
 #[cfg(any(feature = "cpu", feature = "wgpu"))]
 mod devices;
+mod disagreements;
+#[cfg(target_os = "linux")]
+mod disk;
 mod refusals;
 mod runs;

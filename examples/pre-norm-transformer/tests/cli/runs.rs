@@ -1,9 +1,5 @@
 //! Whole runs: what they leave, that they repeat, and that a kill costs nothing.
 
-use std::process::Stdio;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use crate::bench::{Bench, read, train};
 
 #[test]
@@ -70,19 +66,7 @@ fn a_killed_run_resumes_to_the_same_end() {
     let whole = bench.result(&train("--steps 400 --out whole"));
 
     let options = train("--steps 400 --out killed");
-    let mut child = bench
-        .command(&options)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let third = bench.path("killed/checkpoints/model-3.bpk");
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !third.exists() && Instant::now() < deadline {
-        sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(!bench.path("killed/sample.txt").exists(), "killed too late");
+    bench.killed(&options, "killed");
 
     bench.refused(&options, 2, &["--out killed", "--resume"]);
     bench.refused(

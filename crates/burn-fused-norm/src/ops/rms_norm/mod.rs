@@ -49,7 +49,7 @@ use super::{axis, checks};
 /// - `beta` is given without `gamma`;
 /// - `epsilon` is not finite or not greater than 0, `partial` is not in (0, 1], the axis is not whole
 ///   `groups`;
-/// - a tensor is quantised, or the tensors are on different devices.
+/// - a tensor is quantised or of a type that its device lacks, or the tensors are on different devices.
 ///
 /// # Example
 ///

@@ -2,15 +2,13 @@
 
 use burn::tensor::Device;
 
-use crate::common;
-
 /// Name, as in `NORM_DEVICES`, and device.
 fn available() -> Vec<(&'static str, Device)> {
     vec![
         #[cfg(feature = "flex")]
         ("flex", Device::flex()),
         #[cfg(feature = "ndarray")]
-        ("ndarray", common::ndarray()),
+        ("ndarray", super::ndarray()),
         #[cfg(feature = "cpu")]
         ("cpu", Device::cpu()),
         #[cfg(feature = "wgpu")]
