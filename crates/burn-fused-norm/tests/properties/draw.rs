@@ -273,6 +273,12 @@ fn fill(case: &mut Case, numbers: &Numbers, limits: &Limits) {
         GammaLayout::Expanded => Fill::Constant(10_f64.powf(gamma)),
         _ => drawn(gamma_style, gamma, false, gamma_len),
     };
+    if let (true, Fill::Given(values)) = (case.zero_centered, &case.gamma_fill) {
+        // A gamma wider than the statistic is rounded to it before 1 is added, which shows where
+        // the sum cancels.
+        let round = |value: &f64| case.statistic().round(*value);
+        case.gamma_fill = Fill::given(values.iter().map(round).collect::<Vec<f64>>());
+    }
     (case.fill, case.dy_fill, case.dsum_fill) = (x_fill, dy_fill, dsum_fill);
     if let Some(fill) = second_fill {
         case.second_fill = fill;

@@ -2,6 +2,8 @@
 //!
 //! - `NORM_PROPERTY_CASES` cases (1000 unless it is set) run on every device of `NORM_DEVICES`, or on
 //!   all. Their numbers go up from `NORM_PROPERTY_FIRST`, or 0, and a number is a case.
+//! - On CubeCL devices, where a kernel is compiled for every structure, a pool of structures is drawn
+//!   first, and `NORM_PROPERTY_POOL` is the number of the pool. Everything else varies freely.
 //! - A case that fails is shrunk, and `NORM_PROPERTY_CASE=number` runs it again.
 #![allow(dead_code)] // The suite's files offer more than is used here.
 
@@ -31,7 +33,7 @@ mod values;
 
 use std::io::Write;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fused_norm_testkit::{Case, FloatKind, Subject};
 
@@ -39,8 +41,11 @@ use draw::Limits;
 use genes::Structure;
 use subject::{Mode, OnDevice};
 
-/// Structures drawn for a device that compiles a kernel for each.
-const POOL: usize = 160;
+/// Structures drawn for a device that compiles kernels for each.
+const POOL: u64 = 24;
+
+/// A case that takes longer has had kernels compiled.
+const WARM: Duration = Duration::from_millis(80);
 
 fn setting(name: &str) -> Option<u64> {
     let value = std::env::var(name).ok()?;
@@ -112,14 +117,20 @@ fn random_cases_are_right_on_every_device() {
             whole_range: native,
             exponential_64: native,
         };
-        let strategy = run::drawn((!native).then(|| run::pool(POOL)));
+        let strategy = run::drawn(
+            (!native).then(|| run::pool(setting("NORM_PROPERTY_POOL").unwrap_or(0), POOL)),
+        );
         let start = Instant::now();
-        let mut count = 0;
+        let (mut count, mut warm) = (0, Duration::ZERO);
         for number in numbers.clone() {
             count += 1;
+            let before = Instant::now();
             let outcome = run::run(&strategy, number, &limits, |structure, case| {
                 everywhere.choose(structure, case)
             });
+            warm += Some(before.elapsed())
+                .filter(|took| *took < WARM)
+                .unwrap_or_default();
             if let Err(message) = outcome {
                 say(&format!(
                     "{name}: case {number} fails: {message}\n  again: NORM_DEVICES={name} \
@@ -134,7 +145,9 @@ fn random_cases_are_right_on_every_device() {
         let kinds: Vec<&str> = limits.kinds.iter().map(|kind| kind.name()).collect();
         let seconds = start.elapsed().as_secs_f64();
         say(&format!(
-            "{name}: {count} random cases of {kinds:?} in {seconds:.1} s\n"
+            "{name}: {count} random cases of {kinds:?} in {seconds:.1} s, {:.1} s without those that \
+             compiled kernels\n",
+            warm.as_secs_f64()
         ));
     }
     assert!(failed.is_empty(), "{failed:?}: see above");

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use fused_norm_testkit::compare::rerun;
 use fused_norm_testkit::properties::property;
 use fused_norm_testkit::{Case, Property, Subject, Trial, Verdict};
 use proptest::prelude::*;
@@ -43,13 +44,17 @@ const IN_TURN: [&str; 11] = [
     "whole partial equals none",
 ];
 
-/// Structures for a device that compiles a kernel for each.
-pub fn pool(size: usize) -> Vec<Structure> {
-    let mut runner = runner(u64::MAX);
+/// Structures for a device that compiles kernels for each: drawn, but every variant meets every kind
+/// and every form of the parameters.
+pub fn pool(number: u64, size: u64) -> Vec<Structure> {
+    let mut runner = runner(u64::MAX - number);
     let structures = genes::structure();
-    (0..size)
-        .map(|_| {
-            structures
+    (0..size as usize)
+        .map(|index| Structure {
+            variant: index % 4,
+            affine: 2 - index / 4 % 3,
+            kind: (index + index / 4) % 4,
+            ..structures
                 .new_tree(&mut runner)
                 .expect("no filter")
                 .current()
@@ -91,7 +96,9 @@ pub fn judge(subject: &dyn Subject, case: &Case, structure: &Structure) -> Resul
     let in_turn = property(IN_TURN[structure.extra % IN_TURN.len()]);
     for property in ALWAYS.iter().chain([&in_turn]) {
         if let Verdict::Fail(message) = (property.check)(&trial) {
-            return Err(format!("{}: {message}", property.name));
+            // The command is for cases with a name.
+            let message = message.replace(&rerun(&case.name), "");
+            return Err(format!("{}: {}", property.name, message.trim_end()));
         }
     }
     Ok(())
