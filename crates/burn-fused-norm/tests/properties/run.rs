@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use fused_norm_testkit::compare::rerun;
 use fused_norm_testkit::properties::property;
-use fused_norm_testkit::{Case, Property, Subject, Trial, Verdict};
+use fused_norm_testkit::{Case, Property, Quantity, Subject, Trial, Variant, Verdict};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
@@ -96,29 +96,66 @@ pub fn judge(subject: &dyn Subject, case: &Case, structure: &Structure) -> Resul
     let in_turn = property(IN_TURN[structure.extra % IN_TURN.len()]);
     for property in ALWAYS.iter().chain([&in_turn]) {
         if let Verdict::Fail(message) = (property.check)(&trial) {
-            // The command is for cases with a name.
-            let message = message.replace(&rerun(&case.name), "");
-            return Err(format!("{}: {}", property.name, message.trim_end()));
+            let message = self::message(case, &message);
+            return Err(format!("{}: {message}", property.name));
         }
     }
     Ok(())
 }
 
+/// What is wrong with the values of a run that tracks everything, if anything is.
+pub fn judge_values(subject: &dyn Subject, case: &Case) -> Result<(), String> {
+    let trial = Trial::new(subject, case);
+    let outcome = trial.training()?;
+    let kind = case.x_kind;
+    let (gamma, beta) = (case.affine.has_gamma(), case.affine.has_beta());
+    let second = case.variant.has_second();
+    let y = Some((outcome.y.clone(), outcome.y_kind));
+    for (quantity, found, kind, there) in [
+        (Quantity::Y, &y, kind, true),
+        (
+            Quantity::Sum,
+            &outcome.sum,
+            kind,
+            case.variant == Variant::Add,
+        ),
+        (Quantity::Dx, &outcome.dx, kind, true),
+        (Quantity::Dsecond, &outcome.dsecond, kind, second),
+        (Quantity::Dgamma, &outcome.dgamma, case.gamma_kind, gamma),
+        (Quantity::Dbeta, &outcome.dbeta, case.beta_kind, beta),
+    ] {
+        match found {
+            Some((values, found)) if there && *found == kind => {
+                let compared = trial.compare(quantity, values);
+                compared.map_err(|mismatch| message(case, &mismatch.to_string()))?;
+            }
+            Some((_, found)) if there => {
+                return Err(format!("{quantity} has type {found}, expected {kind}"));
+            }
+            None if !there => {}
+            _ => return Err(format!("{quantity} is missing, or there without need")),
+        }
+    }
+    Ok(())
+}
+
+/// Without the command that runs a case again, which is for cases with a name.
+fn message(case: &Case, message: &str) -> String {
+    message.replace(&rerun(&case.name), "").trim_end().into()
+}
+
 /// Runs case `number`; one that fails is made as simple as it can be while it still fails.
-pub fn run<'a>(
+pub fn run(
     strategy: &BoxedStrategy<(Structure, Numbers)>,
     number: u64,
     limits: &Limits,
-    subject: impl Fn(&Structure, &Case) -> &'a dyn Subject,
+    judged: impl Fn(&Structure, &Case) -> Result<(), String>,
 ) -> Result<(), String> {
-    let judged = |structure: &Structure, numbers: &Numbers| {
-        let case = draw::case(structure, numbers, limits);
-        judge(subject(structure, &case), &case, structure).map_err(|message| (message, case))
-    };
     let mut runner = runner(number);
     let tree = strategy.new_tree(&mut runner).expect("no filter");
     let outcome = runner.run_one(tree, |(structure, numbers)| {
-        judged(&structure, &numbers).map_err(|(message, _)| TestCaseError::fail(message))
+        let case = draw::case(&structure, &numbers, limits);
+        judged(&structure, &case).map_err(TestCaseError::fail)
     });
     match outcome {
         Ok(_) => Ok(()),

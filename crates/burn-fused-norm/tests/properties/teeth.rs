@@ -22,7 +22,10 @@ fn everything() -> Limits {
 fn the_right_subject_passes() {
     let (strategy, limits, right) = (run::drawn(None), everything(), Scalar::right());
     for number in 0..2 * CASES {
-        let outcome = run::run(&strategy, number, &limits, |_, _| &right);
+        let outcome = run::run(&strategy, number, &limits, |structure, case| {
+            run::judge(&right, case, structure)?;
+            run::judge_values(&right, case)
+        });
         outcome.unwrap_or_else(|message| panic!("case {number}: {message}"));
     }
 }
