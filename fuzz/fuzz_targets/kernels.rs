@@ -5,7 +5,9 @@
 mod common;
 
 use arbitrary::Arbitrary;
-use common::{ALL, ALL_GATED, Kind, ORDERS, Reference, Shape, assert_near, assert_sums, bits, wide};
+use common::{
+    ALL, ALL_GATED, Kind, ORDERS, Reference, Shape, assert_near, assert_sums, bits, wide,
+};
 use fused_norm_kernels::cpu::{self, Affine, Gate, Interleaved, Rows, Wanted};
 use fused_norm_kernels::{Error, Problem, Rounding};
 use libfuzzer_sys::fuzz_target;
@@ -74,7 +76,9 @@ fn refusals(raw: (usize, usize, usize, usize, f64, usize), values: &[u8]) {
         assert!(backward.is_err());
     }
     let inner = values.len() % 5;
-    if inner == 0 || !rows.is_multiple_of(inner) || !fits(needed(rows / inner, row_len.checked_mul(inner)))
+    if inner == 0
+        || !rows.is_multiple_of(inner)
+        || !fits(needed(rows / inner, row_len.checked_mul(inner)))
     {
         let side_by_side = Interleaved::new(&x, inner, pitch);
         let found = cpu::interleaved_forward(&problem, side_by_side, Affine::None, true);
@@ -148,12 +152,12 @@ fn run<T: Kind>(input: &Input) {
         assert!(gamma_rows == 0 || !rows.is_multiple_of(gamma_rows));
         return;
     };
-    let problem = problem.with_zero_centered(input.zero_centered).with_rounding(
-        match input.before_gamma {
+    let problem = problem
+        .with_zero_centered(input.zero_centered)
+        .with_rounding(match input.before_gamma {
             true => Rounding::BeforeGamma,
             false => Rounding::Once,
-        },
-    );
+        });
     let missing = match input.parameters_missing {
         missing @ -2..=2 => isize::from(missing),
         _ => 0,
@@ -223,6 +227,16 @@ fn apart<T: Kind>(
     } else if operation == 1 {
         let found = cpu::add_forward(problem, x.rows(), second.rows(), affine, true);
         assert_eq!(found.is_ok(), fit && second.fits);
+        if let (true, Ok(found)) = (judged, found) {
+            let mut reference = Reference::new::<T>(*problem, &x.dense(rows, n), affine);
+            let residual = wide(&second.dense(rows, n));
+            reference
+                .x
+                .iter_mut()
+                .zip(residual)
+                .for_each(|(x, by)| *x += by);
+            assert_near("y", &found.y, &reference.y());
+        }
     } else {
         let order = ORDERS[usize::from(input.in_place)];
         let gate = Gate {
@@ -273,7 +287,11 @@ fn interleaved<T: Kind>(
     let found = cpu::interleaved_forward(problem, x_rows, affine, true);
     let whole = inner > 0 && rows.is_multiple_of(inner) && problem.gamma_rows() == 1;
     if inner > 0 {
-        assert_eq!(found.is_ok(), x.fits && parameters_fit && whole, "{found:?}");
+        assert_eq!(
+            found.is_ok(),
+            x.fits && parameters_fit && whole,
+            "{found:?}"
+        );
     }
     let Ok(found) = found else { return };
     if inner == 0 {
@@ -287,7 +305,8 @@ fn interleaved<T: Kind>(
         inner,
     };
     let rstd = found.rstd.unwrap();
-    let reference = Reference::new::<T>(*problem, &shape.apart(&x.dense(groups, inner * n)), affine);
+    let reference =
+        Reference::new::<T>(*problem, &shape.apart(&x.dense(groups, inner * n)), affine);
     if judged {
         assert_near("y", &shape.apart(&found.y), &reference.y());
     }

@@ -18,6 +18,8 @@ pub struct Limits {
     pub whole_range: bool,
     /// Has a right exponential in f64.
     pub exponential_64: bool,
+    /// Rounds f64 to 16 bits at once.
+    pub narrows_64: bool,
 }
 
 /// Elements of a case, unless a single row has more.
@@ -28,9 +30,13 @@ const REPEATED_ELEMENTS: usize = 64;
 
 pub fn case(structure: &Structure, numbers: &Numbers, limits: &Limits) -> Case {
     let kind = limits.kinds[structure.kind % limits.kinds.len()];
-    let parameter_kind = |index: usize| match index % 4 {
-        0 => kind,
-        index => limits.kinds[index % limits.kinds.len()],
+    let parameter_kind = |index: usize| {
+        let drawn = match index % 4 {
+            0 => kind,
+            index => limits.kinds[index % limits.kinds.len()],
+        };
+        let twice = kind == FloatKind::F64 && drawn.is_half() && !limits.narrows_64;
+        if twice { kind } else { drawn }
     };
     let mut case = Case::new("random", kind, &[1]).affine(AffineForm::ALL[structure.affine % 3]);
     case.variant = Variant::ALL[structure.variant % 4];
@@ -228,7 +234,14 @@ fn fill(case: &mut Case, numbers: &Numbers, limits: &Limits) {
         FloatKind::F16 => (low.max(-6.0), high.min(4.0)),
         _ => (low, high),
     };
-    let dy = between(numbers.dy_size, (low, high));
+    let sum_used = numbers.sum_used && case.variant == Variant::Add;
+    let high = match (case.x_kind, sum_used) {
+        // A gradient that overflows before another joins it stays infinite. rstd is at most that of
+        // epsilon alone.
+        (FloatKind::F16, true) => high.min(3.0 - factor + numbers.epsilon / 2.0),
+        _ => high,
+    };
+    let dy = between(numbers.dy_size, (low.min(high), high));
     let second = match case.variant {
         Variant::Gated(_) => between(numbers.second_size, (-3.0, 1.75)),
         _ => (x + 3.0 * numbers.second_size).clamp(x_range.0, x_range.1 - headroom),
@@ -266,7 +279,6 @@ fn fill(case: &mut Case, numbers: &Numbers, limits: &Limits) {
             len(case.second_layout, base),
         )
     });
-    let sum_used = numbers.sum_used && case.variant == Variant::Add;
     let dsum_fill = sum_used.then(|| drawn(dsum_style, dy, false, elements));
     let gamma_len = case.gamma_shape().iter().product();
     case.gamma_fill = match case.gamma_layout {

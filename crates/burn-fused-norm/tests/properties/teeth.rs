@@ -15,6 +15,7 @@ fn everything() -> Limits {
         rank: 8,
         whole_range: false,
         exponential_64: true,
+        narrows_64: true,
     }
 }
 
