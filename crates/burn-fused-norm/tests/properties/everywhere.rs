@@ -55,7 +55,8 @@ impl Everywhere {
             },
             whole_range: native,
             exponential_64: native,
-            narrows_64: self.narrows_once(),
+            // The native kernels narrow by themselves; the others as Burn's `cast` does.
+            narrows_64: native || self.narrows_once(),
         }
     }
 
