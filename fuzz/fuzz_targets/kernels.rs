@@ -182,6 +182,12 @@ fn run<T: Kind>(input: &Input) {
     }
 }
 
+/// Are there right values to compare with? The reference adds in f64, one term after the other: it is no
+/// judge of f64.
+fn is_judged<T: Kind>(input: &Input) -> bool {
+    !input.wild && !input.before_gamma && size_of::<T>() < 8
+}
+
 fn apart<T: Kind>(
     input: &Input,
     problem: &Problem,
@@ -196,7 +202,7 @@ fn apart<T: Kind>(
         ..ALL
     };
     let fit = x.fits && parameters_fit;
-    let judged = !input.wild && !input.before_gamma;
+    let judged = is_judged::<T>(input);
     if operation == 0 {
         let found = cpu::forward_with_rstd(problem, x.rows(), affine);
         assert_eq!(found.is_ok(), fit);
@@ -298,7 +304,7 @@ fn interleaved<T: Kind>(
         assert_eq!(rows, 0);
         return;
     }
-    let judged = !input.wild && !input.before_gamma && rows > 0;
+    let judged = is_judged::<T>(input) && rows > 0;
     let shape = Shape {
         outer: groups,
         row_len: n,
