@@ -146,7 +146,12 @@ impl CheckpointingStrategy for EveryEpoch {
 
 #[cfg(test)]
 mod tests {
+    use burn::optim::GradientsParams;
+    use burn::tensor::{Device, Tensor};
+    use burn_fused_norm::RmsNormConfig;
+
     use super::*;
+    use crate::optimizer::optimizer;
 
     #[test]
     fn only_a_whole_checkpoint_counts() {
@@ -210,5 +215,50 @@ mod tests {
         assert_eq!(files.len(), 1);
         Checkpointer::<LrSchedulerRecord>::delete(&scheduler, 1).unwrap();
         Checkpointer::<LrSchedulerRecord>::delete(&scheduler, 1).unwrap();
+    }
+
+    /// Every byte of every part: cleared, filled, changed by a bit, and where the file ends.
+    #[test]
+    fn a_damaged_checkpoint_is_an_error_or_a_checkpoint() {
+        let device = Device::flex().autodiff();
+        let model = RmsNormConfig::new(2).with_bias(true).init(&device);
+        let loss = model.forward(Tensor::<2>::ones([1, 2], &device)).sum();
+        let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        let mut optimizer = optimizer(0.1);
+        let model = optimizer.step(0.5, model, gradients);
+
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = CheckpointFolder::new(folder.path().into());
+        let [model_part, optimizer_part, scheduler_part] = checkpoints.checkpointers();
+        model_part.save(1, model.clone().into_record()).unwrap();
+        optimizer_part.save(1, optimizer.to_record()).unwrap();
+        let scheduler = LrSchedulerRecord::new().with_scalar("step", 7_usize);
+        scheduler_part.save(1, scheduler).unwrap();
+        checkpoints.verify(&model, 1).unwrap();
+
+        for part in PARTS {
+            let path = checkpoints.file(part, 1);
+            let whole = fs::read(&path).unwrap();
+            let mut refused = 0;
+            for at in 0..whole.len() {
+                let with = |byte: u8| {
+                    let mut file = whole.clone();
+                    file[at] = byte;
+                    file
+                };
+                let bit = whole[at] ^ (1 << (at % 8));
+                for file in [with(0), with(0xff), with(bit), whole[..at].to_vec()] {
+                    fs::write(&path, file).unwrap();
+                    refused += usize::from(checkpoints.verify(&model, 1).is_err());
+                }
+            }
+            // Much of a small file is padding.
+            assert!(
+                refused > whole.len() / 4,
+                "{part}: {refused} of {}",
+                whole.len()
+            );
+            fs::write(&path, whole).unwrap();
+        }
     }
 }

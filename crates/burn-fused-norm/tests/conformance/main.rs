@@ -29,7 +29,12 @@ fn judged(kind: FloatKind, mode: Mode) {
         .filter(|case| case.x_kind == kind)
         .collect();
     for (name, device) in devices::selected() {
-        let subject = OnDevice { name, device, mode };
+        let subject = OnDevice {
+            name,
+            device,
+            mode,
+            once: false,
+        };
         let (asked, exempt): (Vec<Property>, Vec<Property>) = properties()
             .into_iter()
             .partition(|property| subject.exempt(property.name).is_none());
