@@ -173,11 +173,11 @@ mod tests {
     fn a_checkpoint_is_refused_wherever_it_was_cut() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = CheckpointFolder::new(folder.path().into());
-        let device = burn::tensor::Device::default().autodiff();
-        let norm = burn_fused_norm::RmsNormConfig::new(4).init(&device);
+        let device = Device::default().autodiff();
+        let norm = RmsNormConfig::new(4).init(&device);
         let gradients = norm.gamma.as_ref().unwrap().val().sum().backward();
-        let gradients = burn::optim::GradientsParams::from_grads(gradients, &norm);
-        let mut optimizer = crate::optimizer::optimizer(0.1);
+        let gradients = GradientsParams::from_grads(gradients, &norm);
+        let mut optimizer = optimizer(0.1);
         let norm = optimizer.step(0.1, norm, gradients);
         let [model, of_optimizer, scheduler] = checkpoints.checkpointers();
         model.save(1, norm.clone().into_record()).unwrap();
@@ -217,7 +217,7 @@ mod tests {
         Checkpointer::<LrSchedulerRecord>::delete(&scheduler, 1).unwrap();
     }
 
-    /// Every byte of every part: cleared, filled, changed by a bit, and where the file ends.
+    /// Every byte of every part: cleared, filled, changed by a bit.
     #[test]
     fn a_damaged_checkpoint_is_an_error_or_a_checkpoint() {
         let device = Device::flex().autodiff();
@@ -247,7 +247,7 @@ mod tests {
                     file
                 };
                 let bit = whole[at] ^ (1 << (at % 8));
-                for file in [with(0), with(0xff), with(bit), whole[..at].to_vec()] {
+                for file in [with(0), with(0xff), with(bit)] {
                     fs::write(&path, file).unwrap();
                     refused += usize::from(checkpoints.verify(&model, 1).is_err());
                 }

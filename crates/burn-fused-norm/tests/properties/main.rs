@@ -9,8 +9,6 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../conformance/devices.rs"]
-mod devices;
 mod draw;
 mod everywhere;
 mod genes;
@@ -32,6 +30,7 @@ mod through_autodiff;
 mod through_contract;
 mod values;
 
+use common::devices;
 use std::io::Write;
 use std::num::NonZero;
 use std::ops::Range;
