@@ -9,6 +9,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod describe;
 #[path = "../conformance/devices.rs"]
 mod devices;
 mod draw;
