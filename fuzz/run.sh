@@ -23,6 +23,6 @@ cargo +nightly build --release --target "$target" --bin kernels
 
 # New inputs go to a folder of their own: the corpus stays small.
 found=$CARGO_TARGET_DIR/corpus
-mkdir -p "$found" artifacts
-exec "$CARGO_TARGET_DIR/$target/release/kernels" -max_total_time="$seconds" -max_len=2048 \
+mkdir -p "$found" artifacts corpus
+exec "$CARGO_TARGET_DIR/$target/release/kernels" -max_total_time="$seconds" -max_len=2048 -len_control=0 \
     -rss_limit_mb=4096 -timeout=20 -artifact_prefix=artifacts/ -print_final_stats=1 "$found" corpus

@@ -1,10 +1,13 @@
 //! Any problem, any buffers, any distances between rows: an error, or the right values.
 #![no_main]
 
+#[path = "buffer.rs"]
+mod buffer;
 #[path = "../../crates/fused-norm-kernels/tests/common/mod.rs"]
 mod common;
 
 use arbitrary::Arbitrary;
+use buffer::Buffer;
 use common::{
     ALL, ALL_GATED, Kind, ORDERS, Reference, Shape, assert_near, assert_sums, bits, wide,
 };
@@ -83,55 +86,6 @@ fn refusals(raw: (usize, usize, usize, usize, f64, usize), values: &[u8]) {
         let side_by_side = Interleaved::new(&x, inner, pitch);
         let found = cpu::interleaved_forward(&problem, side_by_side, Affine::None, true);
         assert!(found.is_err() || rows == 0, "{problem:?}");
-    }
-}
-
-/// Rows in a buffer, where they are, and whether all of them are.
-struct Buffer<T> {
-    data: Vec<T>,
-    offset: usize,
-    pitch: usize,
-    fits: bool,
-}
-
-impl<T: Kind> Buffer<T> {
-    fn new(input: &Input, index: usize, groups: usize, len: usize) -> Self {
-        let pitch = (len as isize + isize::from(input.gaps[index])).max(0) as usize;
-        let offset = usize::from(input.offsets[index]) % 40;
-        let needed = groups.checked_sub(1).map_or(0, |last| last * pitch + len);
-        let missing = match input.missing[index] {
-            missing @ -8..=8 => isize::from(missing),
-            _ => 0,
-        };
-        let found = (needed as isize - missing).max(0) as usize;
-        let mut values = input.values.iter().cycle().skip(17 * index);
-        let mut byte = || values.next().copied().unwrap_or(0);
-        let value = |_| match input.wild {
-            true => {
-                let bits = u64::from_le_bytes(std::array::from_fn(|_| byte()));
-                T::from_f64(f64::from_bits(bits))
-            }
-            false => T::from_f64(f64::from(byte() as i8) / 32.0),
-        };
-        Self {
-            data: (0..offset + found).map(value).collect(),
-            offset,
-            pitch,
-            fits: found >= needed,
-        }
-    }
-
-    fn rows(&self) -> Rows<'_, T> {
-        Rows::with_pitch(&self.data[self.offset..], self.pitch)
-    }
-
-    /// The rows one after the other.
-    fn dense(&self, groups: usize, len: usize) -> Vec<T> {
-        let group = |index: usize| {
-            let start = self.offset + index * self.pitch;
-            self.data[start..start + len].to_vec()
-        };
-        (0..groups).flat_map(group).collect()
     }
 }
 

@@ -60,10 +60,6 @@ impl<T: Element> Spread<T> {
     fn rows(&self) -> Rows<'_, T> {
         Rows::with_pitch(&self.buffer[self.offset..], self.pitch)
     }
-
-    fn interleaved(&self, inner: usize) -> Interleaved<'_, T> {
-        Interleaved::new(&self.buffer[self.offset..], inner, self.pitch)
-    }
 }
 
 /// A slice of a larger buffer, and what is around it.
@@ -73,8 +69,7 @@ struct Guarded<T> {
     len: usize,
 }
 
-/// Elements on either side: more than a block.
-const GUARD: usize = 40;
+const GUARD: usize = 40; // More than a block, on either side.
 
 impl<T: Element> Guarded<T> {
     fn new(values: &[T], offset: usize) -> Self {
@@ -213,7 +208,8 @@ fn side_by_side<T: Kind>() {
                 Spread::new(&data.x, len, place, 1),
                 Spread::new(&data.dy, len, place + 1, 2 * place),
             ];
-            let [far_x, far_dy] = [&far[0], &far[1]].map(|far| far.interleaved(inner));
+            let [far_x, far_dy] = [&far[0], &far[1]]
+                .map(|far| Interleaved::new(&far.buffer[far.offset..], inner, far.pitch));
             let [x, dy] = [&data.x, &data.dy].map(|rows| Interleaved::new(rows, inner, len));
 
             let forward = |x| cpu::interleaved_forward(&problem, x, affine, true).unwrap();

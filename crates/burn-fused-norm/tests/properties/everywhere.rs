@@ -62,7 +62,7 @@ impl Everywhere {
 
     /// What is wrong with case `number`, if anything is.
     pub fn judge(&self, number: u64, structure: &Structure, case: &Case) -> Result<(), String> {
-        if !self.is_native() && number % ALL_PROPERTIES != 0 {
+        if !self.is_native() && !number.is_multiple_of(ALL_PROPERTIES) {
             return run::judge_values(&self.lean, case);
         }
         run::judge(self.choose(structure, case), case, structure)

@@ -9,6 +9,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod describe;
 mod draw;
 mod everywhere;
 mod genes;

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
+use crate::describe::describe;
 use crate::draw::{self, Limits};
 use crate::genes::{self, Numbers, Structure};
 
@@ -161,10 +162,7 @@ pub fn run(
         Ok(_) => Ok(()),
         Err(TestError::Fail(reason, (structure, numbers))) => {
             let case = draw::case(&structure, &numbers, limits);
-            Err(format!(
-                "{reason}\n  the simplest: {}",
-                draw::describe(&case)
-            ))
+            Err(format!("{reason}\n  the simplest: {}", describe(&case)))
         }
         Err(TestError::Abort(reason)) => Err(reason.to_string()),
     }

@@ -24,7 +24,7 @@ pub fn values(
                 0 => patterns::p(index) / 2.0,
                 1 | 2 => signed,
                 3 => signed * tiny,
-                4 if random.next() % 2 == 0 => 0.0,
+                4 if random.next().is_multiple_of(2) => 0.0,
                 4 => signed,
                 // Rows of different magnitudes, some of them zero.
                 5 if (seed + row as u64) % 5 == 4 => 0.0,
@@ -72,7 +72,7 @@ impl Random {
     /// Of either sign, from 1/32 to 1 in magnitude.
     fn signed(&mut self) -> f64 {
         let magnitude = 1.0 / 32.0 + self.unit() * 31.0 / 32.0;
-        if self.next() % 2 == 0 {
+        if self.next().is_multiple_of(2) {
             magnitude
         } else {
             -magnitude
