@@ -278,6 +278,15 @@ mod tests {
     }
 
     #[test]
+    fn epsilon_counts_in_a_scaled_row_too() {
+        let row = [1e-20_f32, -2e-20, 3e-20];
+        for epsilon in [1e-42, 1e-40, 1e-38] {
+            let error = f64::from(whole(&row, epsilon)) / exact(&row.map(f64::from), epsilon) - 1.0;
+            assert!(error.abs() < 1e-7, "{epsilon:e}: off by {error:e}");
+        }
+    }
+
+    #[test]
     fn what_is_not_finite_shows() {
         assert!(whole(&[1.0, f32::NAN, 2.0], 1e-5).is_nan());
         assert_eq!(whole(&[1.0, f32::INFINITY, 2.0], 1e-5), 0.0);
