@@ -73,10 +73,10 @@ mod tests {
             for count in 1..=ROWS {
                 let row = |index: usize| rows[index].as_slice();
                 let together = rstd_of_batch::<f32, _>(count, row, stat_len, 1e-5);
-                for index in 0..count {
+                for (index, together) in together[..count].iter().enumerate() {
                     let alone = rstd(row(index), stat_len, 1e-5);
                     assert_eq!(
-                        together[index].to_bits(),
+                        together.to_bits(),
                         alone.to_bits(),
                         "row {index} of {count}"
                     );
