@@ -70,15 +70,18 @@ mod tests {
                 .iter()
                 .map(|scale| (1..=row_len).map(|j| scale * (j % 7) as f32).collect())
                 .collect();
-            for count in 1..=ROWS {
-                let row = |index: usize| rows[index].as_slice();
+            for (first, count) in [0, ROWS]
+                .into_iter()
+                .flat_map(|at| (1..=ROWS).map(move |n| (at, n)))
+            {
+                let row = |index: usize| rows[first + index].as_slice();
                 let together = rstd_of_batch::<f32, _>(count, row, stat_len, 1e-5);
                 for (index, together) in together[..count].iter().enumerate() {
                     let alone = rstd(row(index), stat_len, 1e-5);
                     assert_eq!(
                         together.to_bits(),
                         alone.to_bits(),
-                        "row {index} of {count}"
+                        "row {index} of {count} from {first}"
                     );
                 }
             }
