@@ -91,9 +91,14 @@ pub fn wide<T: Element>(values: &[T]) -> Vec<f64> {
     values.iter().map(|value| value.to_f64()).collect()
 }
 
+/// The bits of each; of every NaN the same. Of two that meet, the processor keeps the first, and the
+/// compiler may take them in either order.
 pub fn bits<T: Element>(values: &[T]) -> Vec<u64> {
-    let bits = values.iter().map(|value| value.to_f64().to_bits());
-    bits.collect()
+    let bits = |value: f64| match value.is_nan() {
+        true => f64::NAN.to_bits(),
+        false => value.to_bits(),
+    };
+    values.iter().map(|value| bits(value.to_f64())).collect()
 }
 
 /// gamma and beta as one of the three choices.
