@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use burn::module::Module;
 use burn::optim::{GradientsParams, SgdConfig};
@@ -19,6 +19,10 @@ const SHAPE: [usize; 2] = [8, 64];
 
 /// One test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Resident memory of this process.
 fn resident_kib() -> i64 {
@@ -77,9 +81,7 @@ fn tracked(device: &Device) -> Tensor<2> {
 /// parameters, and frees it then.
 #[test]
 fn tracked_outputs_that_are_dropped() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     for (name, device) in devices_in_memory() {
         let device = device.autodiff();
         let norm = norm(&device);
@@ -94,9 +96,7 @@ fn tracked_outputs_that_are_dropped() {
 
 #[test]
 fn outputs_of_a_model_in_validation() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     for (name, device) in devices_in_memory() {
         let norm = norm(&device.clone().autodiff()).valid();
         stays_level(name, 10_000, &device, |_| {
@@ -107,9 +107,7 @@ fn outputs_of_a_model_in_validation() {
 
 #[test]
 fn tracked_outputs_of_which_half_go_backward() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     for (name, device) in devices_in_memory() {
         let device = device.autodiff();
         let norm = norm(&device);
@@ -126,9 +124,7 @@ fn tracked_outputs_of_which_half_go_backward() {
 
 #[test]
 fn training_steps() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     for (name, device) in devices_in_memory() {
         let device = device.autodiff();
         let mut optimizer = SgdConfig::new().init();

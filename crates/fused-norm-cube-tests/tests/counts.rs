@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cubecl::logging::{LaunchObservation, LaunchObserver};
 use fused_norm_cube_tests::side_by_side::SideBySide;
@@ -24,6 +24,10 @@ impl LaunchObserver for Launches {
 
 /// Observations are the process's: one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 const ROW_LEN: usize = 96;
 const ROW_COUNTS: usize = 64;
@@ -53,9 +57,7 @@ fn launched(work: impl FnOnce()) -> Vec<&'static str> {
 
 /// 64 row counts of one row length, forward and backward, with every routine: the launches of each.
 fn launches_of_every_row_count() -> Vec<(String, usize, Vec<&'static str>)> {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     let mut all = vec![];
     for (name, device) in devices() {
         for routine in Routine::ALL {
@@ -90,9 +92,7 @@ fn one_launch_forward_and_at_most_two_backward() {
 
 #[test]
 fn variants_launch_no_more() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     for (name, device) in devices() {
         let client = device.client();
         for operand in OPERANDS {
@@ -171,9 +171,7 @@ fn row_counts_share_their_kernels() {
 /// Where one cube walks over all rows, its sums are the gradients.
 #[test]
 fn one_row_of_partial_sums_is_not_added_up() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = alone();
     for (name, device) in devices() {
         let client = device.client();
         for operand in OPERANDS {

@@ -3,6 +3,7 @@
 
 pub mod devices;
 pub mod layer;
+pub mod random;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -3,14 +3,7 @@
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use fused_norm_testkit::{Base, FloatKind, ViewStep};
 
-pub fn dtype(kind: FloatKind) -> DType {
-    match kind {
-        FloatKind::F64 => DType::F64,
-        FloatKind::F32 => DType::F32,
-        FloatKind::F16 => DType::F16,
-        FloatKind::BF16 => DType::BF16,
-    }
-}
+pub use crate::common::layer::dtype;
 
 fn kind(dtype: DType) -> FloatKind {
     match dtype {

@@ -2,6 +2,8 @@
 
 use fused_norm_testkit::patterns;
 
+use crate::common::random::Random;
+
 /// Values of which the largest is about `size`, in rows of `row_len` where the style knows rows.
 ///
 /// Nothing is smaller than a thousandth of the largest, except zero. `few_digits` keeps six binary
@@ -50,32 +52,4 @@ pub fn is_constant((style, _): (usize, u64)) -> bool {
 /// Six binary digits after the point.
 fn short(value: f64) -> f64 {
     (value * 64.0).round() / 64.0
-}
-
-/// Sebastiano Vigna's splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In [0, 1).
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Of either sign, from 1/32 to 1 in magnitude.
-    fn signed(&mut self) -> f64 {
-        let magnitude = 1.0 / 32.0 + self.unit() * 31.0 / 32.0;
-        if self.next().is_multiple_of(2) {
-            magnitude
-        } else {
-            -magnitude
-        }
-    }
 }

@@ -1,7 +1,9 @@
 //! Ways in which a file is damaged.
 
+use crate::common::random::Random;
+
 /// A number decides all of it.
-pub struct Damage(u64);
+pub struct Damage(Random);
 
 /// Lengths and offsets that no file has.
 const EXTREMES: [u64; 9] = [
@@ -18,29 +20,29 @@ const EXTREMES: [u64; 9] = [
 
 impl Damage {
     pub fn of(number: u64) -> Self {
-        Self(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        Self(Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 
     /// The file, with one to four of its places damaged, or bytes that never were one.
     pub fn damaged(mut self, whole: &[u8]) -> Vec<u8> {
         let mut file = whole.to_vec();
-        if self.below(16) == 0 {
+        if self.0.below(16) == 0 {
             // The beginning alone is right, or not even that.
-            file.truncate(self.below(24));
-            let noise = self.below(600);
-            file.extend((0..noise).map(|_| self.next() as u8));
+            file.truncate(self.0.below(24));
+            let noise = self.0.below(600);
+            file.extend((0..noise).map(|_| self.0.next() as u8));
             return file;
         }
-        for _ in 0..=self.below(4) {
-            let at = self.below(file.len().max(1));
-            match self.below(7) {
+        for _ in 0..=self.0.below(4) {
+            let at = self.0.below(file.len().max(1));
+            match self.0.below(7) {
                 0 => file.truncate(at),
                 1 => self.write(&mut file, at, 1),
                 2 => self.write(&mut file, at, 4),
                 3 => self.write(&mut file, at, 8),
                 4 => {
                     // A bit.
-                    let bit = 1 << self.below(8);
+                    let bit = 1 << self.0.below(8);
                     file.iter_mut()
                         .skip(at)
                         .take(1)
@@ -49,14 +51,14 @@ impl Damage {
                 5 => {
                     let piece = file[at..]
                         .iter()
-                        .take(self.below(32))
+                        .take(self.0.below(32))
                         .copied()
                         .collect::<Vec<_>>();
-                    let to = self.below(file.len().max(1)).min(file.len());
+                    let to = self.0.below(file.len().max(1)).min(file.len());
                     file.splice(to..to, piece);
                 }
                 _ => {
-                    let end = (at + self.below(32)).min(file.len());
+                    let end = (at + self.0.below(32)).min(file.len());
                     file.drain(at.min(end)..end);
                 }
             }
@@ -66,25 +68,12 @@ impl Damage {
 
     /// Bytes of an extreme number, or any.
     fn write(&mut self, file: &mut [u8], at: usize, width: usize) {
-        let number = match self.below(2) {
-            0 => EXTREMES[self.below(EXTREMES.len())],
-            _ => self.next(),
+        let number = match self.0.below(2) {
+            0 => EXTREMES[self.0.below(EXTREMES.len())],
+            _ => self.0.next(),
         };
         let bytes = number.to_le_bytes();
         let places = file.iter_mut().skip(at).take(width);
         places.zip(bytes).for_each(|(place, byte)| *place = byte);
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    /// Sebastiano Vigna's splitmix64.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }

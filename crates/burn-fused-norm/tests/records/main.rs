@@ -4,6 +4,8 @@
 //! `NORM_RECORD_CASES` is the number of files (4000 unless it is set); `NORM_RECORD_CASE=number` reads one
 //! of them again.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod damage;
 mod memory;
 

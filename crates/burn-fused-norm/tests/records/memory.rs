@@ -30,26 +30,30 @@ fn note(size: usize) {
 // SAFETY: every method hands its arguments to `System`, whose promises are those asked for. Noting a
 // size neither allocates nor panics: the thread-local has a constant initial value and no destructor.
 unsafe impl GlobalAlloc for Watched {
+    // SAFETY: as of `GlobalAlloc::alloc`, which `System` keeps.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
         // SAFETY: the caller's promises are those of `System`.
         unsafe { System.alloc(layout) }
     }
 
+    // SAFETY: as of `GlobalAlloc::alloc_zeroed`, which `System` keeps.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are those of `System`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
+    // SAFETY: as of `GlobalAlloc::realloc`, which `System` keeps.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         note(size);
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are those of `System`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
+    // SAFETY: as of `GlobalAlloc::dealloc`, which `System` keeps.
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are those of `System`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
