@@ -5,6 +5,7 @@
 //! the caches pays that for all of its bytes, and pushes out what is still needed; a store past the
 //! caches does neither. What both are worth is measured in the repository's `docs/performance.md`.
 
+use core::hint::black_box;
 use core::mem::MaybeUninit;
 
 use super::block::BLOCK;
@@ -13,8 +14,10 @@ use crate::cpu::Element;
 /// How far ahead of a row's block the memory is asked for, in bytes.
 const PREFETCH_BYTES: usize = 2048;
 
-/// Bytes of an output from which its stores go past the caches.
-pub(in crate::cpu) const STREAM_BYTES: usize = 32 << 20;
+/// Bytes of an output from which its stores go past the caches. Where the next operation reads it at
+/// once and the caches hold it, both take a fifth longer at this size, and as long at twice the size;
+/// where the memory is not the last output's, as of tensors that are kept, both take a fifth less.
+pub(in crate::cpu) const STREAM_BYTES: usize = 8 << 20;
 
 /// Asks for what lies [`PREFETCH_BYTES`] behind the block at `start`, in this row or a later one.
 #[inline(always)]
@@ -42,17 +45,26 @@ pub(super) fn prefetch_at<T>(row: &[T], start: usize, bytes: usize) {
     let _ = (row, start, bytes);
 }
 
-/// Stores `block` into `to`, of the same length.
+/// A block that starts where a line of the caches does.
+#[repr(align(64))]
+struct Staged<T>([T; BLOCK]);
+
+/// Stores the start of `block` into `to`, which is no longer than it.
 #[inline(always)]
-pub(super) fn store<T: Element>(to: &mut [MaybeUninit<T>], block: &[T]) {
+pub(super) fn store<T: Element>(to: &mut [MaybeUninit<T>], block: [T; BLOCK]) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
 
         let target = to.as_mut_ptr().cast::<__m128i>();
-        let bytes = size_of_val(block);
-        if to.len() == block.len() && target.is_aligned() && bytes.is_multiple_of(16) {
-            let source = block.as_ptr().cast::<__m128i>();
+        let bytes = size_of_val(to);
+        if target.is_aligned() && bytes.is_multiple_of(16) {
+            // Seen together with these stores, the block would be computed in vectors of 128 bits. It
+            // is written to the stack in wide ones, of whole lines, from which narrow loads are
+            // forwarded.
+            let staged = Staged(block);
+            let source = &black_box(&staged).0[..to.len()];
+            let source = source.as_ptr().cast::<__m128i>();
             for index in 0..bytes / 16 {
                 // SAFETY: both slices have `bytes` bytes, of which these 16 are the `index`th; behind the
                 // aligned start they are aligned. Elements are plain numbers, copied as bytes. x86-64
@@ -62,7 +74,7 @@ pub(super) fn store<T: Element>(to: &mut [MaybeUninit<T>], block: &[T]) {
             return;
         }
     }
-    to.write_copy_of_slice(block);
+    to.write_copy_of_slice(&block[..to.len()]);
 }
 
 /// Makes this thread's stores visible before whatever it does next.
@@ -78,11 +90,10 @@ pub(in crate::cpu) fn fence() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     #[test]
     fn a_stream_stores_what_a_copy_does_wherever_it_starts() {
-        let block: Vec<f32> = (0..32).map(|i| i as f32).collect();
+        let block: [f32; BLOCK] = core::array::from_fn(|lane| lane as f32);
         for offset in 0..8 {
             for width in [0, 1, 4, 7, 31, 32] {
                 let mut memory = alloc::vec![f32::NAN; 64];
@@ -92,7 +103,7 @@ mod tests {
                 let target = unsafe {
                     core::slice::from_raw_parts_mut(target.as_mut_ptr().cast(), target.len())
                 };
-                store(target, &block[..width]);
+                store(target, block);
                 fence();
                 assert_eq!(memory[offset..offset + width], block[..width]);
                 assert!(memory[offset + width..].iter().all(|value| value.is_nan()));

@@ -62,7 +62,7 @@ impl<T: Element> Destination<T> for New<'_, T> {
 impl<T: Element> Destination<T> for Streamed<'_, T> {
     #[inline(always)]
     fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]) {
-        cache::store(&mut self.0[start..start + width], &block[..width]);
+        cache::store(&mut self.0[start..start + width], block);
     }
 }
 
