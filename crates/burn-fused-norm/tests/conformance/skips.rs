@@ -17,6 +17,9 @@ const LARGE_ON_CUBE: usize = 200;
 /// device, and in [`Mode::Decomposed`], all of whose kernels are Burn's.
 const SMALL_ON_CUBE: usize = 64;
 
+/// Of values larger than this, f32 cannot hold the sum of a row's squares.
+const LARGEST_SQUARED: f64 = 1e17;
+
 impl Mode {
     fn runs_large(self) -> bool {
         matches!(self, Self::Autodiff | Self::Contract)
@@ -33,6 +36,13 @@ impl OnDevice {
         let has_gate = matches!(case.variant, Variant::Gated(_));
         if self.mode == Mode::Decomposed && has_gate && !self.exponential_is_right(case.x_kind) {
             return Some("Burn's exp of this type is wrong here: shaders have none of 64 bits");
+        }
+        let overflows = |x: &f64| x.abs() > LARGEST_SQUARED;
+        if self.mode == Mode::Decomposed
+            && case.x_kind != FloatKind::F64
+            && case.x().iter().any(overflows)
+        {
+            return Some("the decomposed body squares what it is given, in f32");
         }
         let thorough = std::env::var_os("NORM_THOROUGH").is_some();
         let most = match self.mode {

@@ -24,7 +24,7 @@ pub(super) fn statistics() -> Vec<Case> {
         cases.push(Case::new("overflow_hidden_by_zero", kind, &[1, 768]).fill(outlier));
     }
     for row_len in [3072, 3073] {
-        for factor in [1e9, 1e15] {
+        for factor in [1e9, 1e15, 1e25] {
             cases.push(
                 Case::new("huge_values", F32, &[3, row_len])
                     .epsilon(1e-6)

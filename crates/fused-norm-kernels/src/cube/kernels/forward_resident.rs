@@ -8,7 +8,7 @@ use super::gate::silu;
 use super::group::sum_over_lanes;
 use super::operand::{combined, combined_at, load_operand};
 use super::vectors::{
-    column, hidden_zero, hidden_zero_after, is_read, keep_read, load, rstd_of, straddling,
+    column, hidden_zero, hidden_zero_after, is_read, keep_read, load, rstd_of, square, straddling,
 };
 use crate::cube::{Blueprint, Form, Reach};
 
@@ -28,7 +28,8 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     gamma_rows: usize,
     stat_len: usize,
     inverse_count: InputScalar,
-    epsilon: InputScalar,
+    scale: InputScalar,
+    scaled_epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
     #[comptime] form: Form,
     #[comptime] reach: Reach,
@@ -41,7 +42,8 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     let vectors = comptime!(blueprint.vectors);
     let early = comptime!(blueprint.held && gamma.is_some());
     let inverse_count = inverse_count.get::<S>();
-    let epsilon = epsilon.get::<S>();
+    let scale = scale.get::<S>();
+    let epsilon = scaled_epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
 
     let hidden = hidden_zero::<S>(inverse_count);
@@ -102,7 +104,7 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
         for step in 0..vectors {
             if is_read::<N>(column(step, blueprint), stat_len, reach) {
                 let value = normalised::<T, N, S>(&held, &combinations, step, form);
-                squares += value * value;
+                squares += square::<S, N>(value, scale);
             }
         }
         if comptime!(reach == Reach::Elements) {
@@ -117,11 +119,11 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                     row_vectors,
                     form,
                 );
-                squares += keep_read::<S, N>(value * value, last, stat_len);
+                squares += keep_read::<S, N>(square::<S, N>(value, scale), last, stat_len);
             }
         }
         let total = sum_over_lanes::<S>(squares.vector_sum(), turn, blueprint);
-        let rstd = rstd_of::<S>(total, inverse_count, epsilon);
+        let rstd = rstd_of::<S>(total, inverse_count, epsilon, scale);
 
         // Late parameters are not loaded ahead of the sum: they would take the row's registers.
         let mut late = early_start + hidden_zero_after::<S, Const<1>>(Vector::new(rstd), hidden);

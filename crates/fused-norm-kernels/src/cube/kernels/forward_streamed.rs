@@ -6,7 +6,7 @@ use super::affine::{parameter, parameter_start, scaled, shifted};
 use super::gate::silu;
 use super::group::sum_over_lanes;
 use super::operand::{combined_at, load_operand};
-use super::vectors::{keep_read, rstd_of, straddling};
+use super::vectors::{keep_read, rstd_of, square, straddling};
 use crate::cube::{Blueprint, Form, Reach};
 
 /// Independent sums a lane: enough for the additions of one to hide behind the others'.
@@ -30,7 +30,8 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     gamma_rows: usize,
     stat_len: usize,
     inverse_count: InputScalar,
-    epsilon: InputScalar,
+    scale: InputScalar,
+    scaled_epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
     #[comptime] form: Form,
     #[comptime] reach: Reach,
@@ -40,7 +41,8 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     #[define(B)] _beta_type: ElemType,
 ) {
     let inverse_count = inverse_count.get::<S>();
-    let epsilon = epsilon.get::<S>();
+    let scale = scale.get::<S>();
+    let epsilon = scaled_epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
     let lanes = comptime!(blueprint.lanes as usize);
     let lane = (UNIT_POS % blueprint.lanes) as usize;
@@ -60,12 +62,13 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
             lane,
             row_vectors,
             stat_len,
+            scale,
             lanes,
             form,
             reach,
         );
         let total = sum_over_lanes::<S>(squares, turn, blueprint);
-        let rstd = rstd_of::<S>(total, inverse_count, epsilon);
+        let rstd = rstd_of::<S>(total, inverse_count, epsilon, scale);
 
         if row < rows {
             let target = row * row_vectors;
@@ -125,6 +128,7 @@ fn sum_squares<T: Float, N: Size, S: Float>(
     lane: usize,
     row_vectors: usize,
     stat_len: usize,
+    scale: S,
     #[comptime] lanes: usize,
     #[comptime] form: Form,
     #[comptime] reach: Reach,
@@ -140,7 +144,7 @@ fn sum_squares<T: Float, N: Size, S: Float>(
         if last < row_vectors {
             let value =
                 combined_at::<T, N, S>(x, operand, source, operand_source, last, row_vectors, form);
-            total += keep_read::<S, N>(value * value, last, stat_len).vector_sum();
+            total += keep_read::<S, N>(square::<S, N>(value, scale), last, stat_len).vector_sum();
         }
     }
     let mut column = lane;
@@ -164,7 +168,7 @@ fn sum_squares<T: Float, N: Size, S: Float>(
                     row_vectors,
                     form,
                 );
-                sums[sum] += value * value;
+                sums[sum] += square::<S, N>(value, scale);
             }
             column += comptime!(lanes * SUMS);
         }
@@ -178,7 +182,7 @@ fn sum_squares<T: Float, N: Size, S: Float>(
                 row_vectors,
                 form,
             );
-            sums[0] += value * value;
+            sums[0] += square::<S, N>(value, scale);
             column += lanes;
         }
         total += ((sums[0] + sums[1]) + (sums[2] + sums[3])).vector_sum();

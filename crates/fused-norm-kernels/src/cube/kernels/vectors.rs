@@ -89,11 +89,19 @@ pub(super) fn column(step: u32, #[comptime] blueprint: Blueprint) -> usize {
     (step * blueprint.lanes + UNIT_POS % blueprint.lanes) as usize
 }
 
-/// `1 / sqrt(sum · inverse_count + epsilon)`: a product, as an exact division costs a GPU a
+/// The square of each element times `scale`, a power of two that keeps squares within the type.
+#[cube]
+pub(super) fn square<S: Float, N: Size>(vector: Vector<S, N>, scale: S) -> Vector<S, N> {
+    let scaled = vector * Vector::new(scale);
+    scaled * scaled
+}
+
+/// `scale / sqrt(sum · inverse_count + epsilon)`, where the sum is one of [`square`]s, and epsilon has
+/// the square of the scale in it: a product, as an exact division costs a GPU a
 /// subroutine, and registers around the call. An epsilon below the type's range may ask for more than
 /// it can hold: infinity times zero is no 0.
 #[cube]
-pub(super) fn rstd_of<S: Float>(sum: S, inverse_count: S, epsilon: S) -> S {
-    let rstd = S::from_int(1) / (sum * inverse_count + epsilon).sqrt();
+pub(super) fn rstd_of<S: Float>(sum: S, inverse_count: S, epsilon: S, scale: S) -> S {
+    let rstd = scale / (sum * inverse_count + epsilon).sqrt();
     select(rstd > S::max_value(), S::max_value(), rstd)
 }

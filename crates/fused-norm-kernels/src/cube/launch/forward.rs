@@ -9,7 +9,7 @@ use crate::Problem;
 use crate::cube::kernels::{
     forward_resident::forward_resident, forward_streamed::forward_streamed,
 };
-use crate::cube::types::statistic_type;
+use crate::cube::types::{scale_of_squares, statistic_type};
 use crate::cube::{Blueprint, Form, Forward, Normalised, Reach};
 
 /// Queues the forward pass over at least one row.
@@ -26,6 +26,7 @@ pub(in crate::cube) fn forward(
     let size = blueprint.vector_size;
     let elem = args.x.elem;
     let statistic = statistic_type(elem);
+    let scale = scale_of_squares(problem.epsilon(), statistic);
     let (gamma, beta) = args.affine.parameters();
     let gamma_type = gamma.map_or(statistic, |gamma| gamma.elem);
     let beta_type = beta.map_or(statistic, |beta| beta.elem);
@@ -69,7 +70,8 @@ pub(in crate::cube) fn forward(
                     problem.gamma_rows(),
                     problem.stat_len(),
                     inverse_count(problem, statistic),
-                    InputScalar::new(problem.epsilon(), statistic),
+                    InputScalar::new(scale, statistic),
+                    InputScalar::new(problem.epsilon() * scale * scale, statistic),
                     blueprint,
                     form,
                     Reach::of(problem.stat_len(), row_len, size),

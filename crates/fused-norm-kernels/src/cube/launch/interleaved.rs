@@ -12,7 +12,7 @@ use crate::cube::kernels::interleaved::{
     parameters::parameters_interleaved,
 };
 use crate::cube::sides::Sides;
-use crate::cube::types::statistic_type;
+use crate::cube::types::{scale_of_squares, statistic_type};
 use crate::cube::{Form, Interleaved, InterleavedBackward, InterleavedForward, Normalised};
 
 /// Queues the forward pass over at least one row.
@@ -28,6 +28,7 @@ pub(in crate::cube) fn forward(
     let size = sides.vector_size;
     let (x, elem) = (&args.x, args.x.elem);
     let statistic = statistic_type(elem);
+    let scale = scale_of_squares(problem.epsilon(), statistic);
     let (gamma, beta) = args.affine.parameters();
     // SAFETY: `interleaved_forward` has checked that x holds its span and gamma and beta a row, and
     // has made y and rstd for all rows; the kernel indexes below these lengths. `inner`, pitch and rows
@@ -50,7 +51,8 @@ pub(in crate::cube) fn forward(
             problem.row_len(),
             problem.stat_len(),
             inverse_count(problem, statistic),
-            InputScalar::new(problem.epsilon(), statistic),
+            InputScalar::new(scale, statistic),
+            InputScalar::new(problem.epsilon() * scale * scale, statistic),
             sides.lanes,
             sides.groups,
             form,

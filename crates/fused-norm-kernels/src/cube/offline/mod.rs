@@ -105,6 +105,7 @@ impl Offline {
                         (),
                         InputScalarCompilationArg::new(statistic),
                         InputScalarCompilationArg::new(statistic),
+                        InputScalarCompilationArg::new(statistic),
                         blueprint.vector_size,
                         blueprint,
                         self.form,

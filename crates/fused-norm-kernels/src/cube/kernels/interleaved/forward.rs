@@ -7,7 +7,7 @@ use super::walk::{start_of, sum_of_walk};
 use super::{AT_A_TIME, ROUNDS_A_SPAN, parameter_at};
 use crate::cube::Form;
 use crate::cube::kernels::affine::{scaled, shifted};
-use crate::cube::kernels::vectors::rstd_of;
+use crate::cube::kernels::vectors::{rstd_of, square};
 
 /// `positions` vectors of rows, of which every cube takes `lanes` neighbouring ones at a time; unit
 /// `group` of the `groups` that share a walk takes elements `group`, `group + groups`, and so on.
@@ -24,7 +24,8 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
     row_len: usize,
     stat_len: usize,
     inverse_count: InputScalar,
-    epsilon: InputScalar,
+    scale: InputScalar,
+    scaled_epsilon: InputScalar,
     #[comptime] lanes: u32,
     #[comptime] groups: u32,
     #[comptime] form: Form,
@@ -34,7 +35,8 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
     #[define(B)] _beta_type: ElemType,
 ) {
     let inverse_count = inverse_count.get::<S>();
-    let epsilon = epsilon.get::<S>();
+    let scale = scale.get::<S>();
+    let epsilon = scaled_epsilon.get::<S>();
     let group = (UNIT_POS / lanes) as usize;
     let stride = comptime!(groups as usize);
     let mut first = CUBE_POS_X as usize * comptime!(lanes as usize);
@@ -43,14 +45,14 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
         // Units beyond the last position repeat it, as all must take part in the sum.
         let source = select(position < positions, position, positions - 1);
         let start = start_of(source, inner, x_pitch);
-        let squares = sum_squares::<T, N, S>(x, start, inner, group, stat_len, stride);
+        let squares = sum_squares::<T, N, S>(x, start, inner, group, stat_len, scale, stride);
         let sum = sum_of_walk::<S, N>(squares, lanes, groups);
         let mut rstd = sum;
         #[unroll]
         for lane in 0..N::value() {
             rstd.insert(
                 lane,
-                rstd_of::<S>(sum.extract(lane), inverse_count, epsilon),
+                rstd_of::<S>(sum.extract(lane), inverse_count, epsilon, scale),
             );
         }
 
@@ -90,6 +92,7 @@ fn sum_squares<T: Float, N: Size, S: Float>(
     inner: usize,
     group: usize,
     stat_len: usize,
+    scale: S,
     #[comptime] stride: usize,
 ) -> Vector<S, N> {
     let zero = Vector::<S, N>::new(S::from_int(0));
@@ -110,13 +113,13 @@ fn sum_squares<T: Float, N: Size, S: Float>(
             for sum in 0..AT_A_TIME {
                 let here = element + comptime!(sum * stride);
                 let value = Vector::<S, N>::cast_from(x[start + here * inner]);
-                sums[sum] += value * value;
+                sums[sum] += square::<S, N>(value, scale);
             }
             element += comptime!(stride * AT_A_TIME);
         }
         while element < span_end {
             let value = Vector::<S, N>::cast_from(x[start + element * inner]);
-            sums[0] += value * value;
+            sums[0] += square::<S, N>(value, scale);
             element += stride;
         }
         total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
