@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the program that run.sh runs on another machine: benches/gpu/gpu.xz.
 #
-# There it needs an NVIDIA driver, glibc 2.36 or newer (this machine's glibc or newer), libstdc++ of
+# There it needs an NVIDIA driver, glibc 2.36 or newer (that of the building machine or newer), libstdc++ of
 # GCC 12 or newer, zlib and zstd; no CUDA toolkit, no Rust, no network.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
