@@ -34,13 +34,19 @@ pub struct Gate<'a> {
     pub statistic: FloatKind,
 }
 
-/// `v · σ(v)`.
+/// `v · σ(v)`, and its limit at both infinities.
 pub fn silu(v: f64) -> f64 {
+    if v == f64::NEG_INFINITY {
+        return 0.0;
+    }
     v * sigmoid(v)
 }
 
-/// The derivative of [`silu`].
+/// The derivative of [`silu`], and its limit at both infinities.
 pub fn silu_slope(v: f64) -> f64 {
+    if v.is_infinite() {
+        return sigmoid(v);
+    }
     sigmoid(v) * (1.0 + v * sigmoid(-v))
 }
 

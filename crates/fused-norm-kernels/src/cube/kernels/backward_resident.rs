@@ -117,7 +117,7 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
             }
         }
 
-        // (c·rstd)/k of the row.
+        // The mean of gamma·dy·x·rstd over the row.
         let mut correction = zero;
         if comptime!(with_du) {
             let mut products = zero;
@@ -148,13 +148,13 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                         parameter::<G, N, S>(gamma, start, column, row_vectors, exact, 1);
                     scaled *= factor::<S, N>(gamma_here, form);
                 }
-                products += scaled * x_here;
+                products += scaled * (x_here * rstd);
                 if comptime!(!hold && (step as usize + 1) * size % PHASE_ONE_AT_A_TIME == 0) {
                     waiting = hidden_zero_after::<S, N>(products, hidden);
                 }
             }
             let c = sum_over_lanes::<S>(products.vector_sum(), turn, blueprint);
-            correction = Vector::<S, N>::new(c * rstds[source] * inverse_count);
+            correction = Vector::<S, N>::new(c * inverse_count);
         }
 
         let mut again = hidden;

@@ -88,13 +88,14 @@ pub fn backward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
                 x_start,
                 gate_start,
                 gamma_start,
+                rstd,
                 lane,
                 row_vectors,
                 lanes,
                 form,
             );
             let c = sum_over_lanes::<S>(c, turn, blueprint);
-            correction = Vector::<S, N>::new(c * rstds[source] * inverse_count.get::<S>());
+            correction = Vector::<S, N>::new(c * inverse_count.get::<S>());
         }
         if active {
             let mut column = lane;
@@ -195,6 +196,7 @@ fn sum_products<T: Float, N: Size, S: Float, G: Float>(
     x_start: usize,
     gate_start: usize,
     gamma_start: usize,
+    rstd: Vector<S, N>,
     lane: usize,
     row_vectors: usize,
     #[comptime] lanes: usize,
@@ -225,6 +227,7 @@ fn sum_products<T: Float, N: Size, S: Float, G: Float>(
                     x_start,
                     gate_start,
                     gamma_start,
+                    rstd,
                     here,
                     row_vectors,
                     form,
@@ -242,6 +245,7 @@ fn sum_products<T: Float, N: Size, S: Float, G: Float>(
                 x_start,
                 gate_start,
                 gamma_start,
+                rstd,
                 column,
                 row_vectors,
                 form,
@@ -253,7 +257,7 @@ fn sum_products<T: Float, N: Size, S: Float, G: Float>(
     total
 }
 
-/// `dy · gamma · x` of one vector, as the normalisation has them.
+/// `dy · gamma · (x · rstd)` of one vector, as the normalisation has them.
 #[cube]
 fn product<T: Float, N: Size, S: Float, G: Float>(
     dy: &[Vector<T, N>],
@@ -264,6 +268,7 @@ fn product<T: Float, N: Size, S: Float, G: Float>(
     x_start: usize,
     gate_start: usize,
     gamma_start: usize,
+    rstd: Vector<S, N>,
     column: usize,
     row_vectors: usize,
     #[comptime] form: Form,
@@ -285,5 +290,5 @@ fn product<T: Float, N: Size, S: Float, G: Float>(
         let gamma_here = parameter::<G, N, S>(gamma, gamma_start, column, row_vectors, true, 1);
         scaled *= factor::<S, N>(gamma_here, form);
     }
-    scaled * x_here
+    scaled * (x_here * rstd)
 }

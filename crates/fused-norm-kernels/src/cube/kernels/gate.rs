@@ -37,18 +37,34 @@ fn reciprocal<S: Float, N: Size>(v: Vector<S, N>) -> Vector<S, N> {
     reciprocal
 }
 
+/// Beyond it, on both sides, silu is v or 0 to the last digit, and 0 times infinity is no 0.
+fn end(size: usize) -> f32 {
+    if size == 8 { 1500.0 } else { 150.0 }
+}
+
+/// v, or the end of the range that lies below it.
+#[cube]
+fn at_least<S: Float, N: Size>(v: Vector<S, N>) -> Vector<S, N> {
+    let size = S::size();
+    let least = Vector::<S, N>::new(S::new(comptime!(-end(size))));
+    // NaN is not less.
+    select_many(v.less_than(&least), least, v)
+}
+
 /// `silu(v)`
 #[cube]
 pub(super) fn silu<S: Float, N: Size>(v: Vector<S, N>) -> Vector<S, N> {
     let (sigmoid, _) = sigmoids::<S, N>(v);
-    v * sigmoid
+    at_least::<S, N>(v) * sigmoid
 }
 
 /// `silu'(v) = σ(v)·(1 + v·σ(−v))`
 #[cube]
 fn silu_derivative<S: Float, N: Size>(v: Vector<S, N>) -> Vector<S, N> {
     let (sigmoid, complement) = sigmoids::<S, N>(v);
-    sigmoid * (Vector::new(S::from_int(1)) + v * complement)
+    let zero = Vector::<S, N>::new(S::from_int(0));
+    let within = zero - at_least::<S, N>(zero - at_least::<S, N>(v));
+    sigmoid * (Vector::new(S::from_int(1)) + within * complement)
 }
 
 /// dy and x as the normalisation has them: behind a gate that comes after it, and before one that it

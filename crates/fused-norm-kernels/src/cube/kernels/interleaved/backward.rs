@@ -39,14 +39,14 @@ pub fn backward_interleaved<T: Float, N: Size, S: Float, G: Float>(
         let source = select(position < positions, position, positions - 1);
         let dy_start = start_of(source, inner, dy_pitch);
         let x_start = start_of(source, inner, x_pitch);
+        let rstd = rstds[source];
         let products = sum_products::<T, N, S, G>(
-            dy, x, gamma, dy_start, x_start, inner, group, row_len, stride, form,
+            dy, x, gamma, dy_start, x_start, rstd, inner, group, row_len, stride, form,
         );
         let c = sum_of_walk::<S, N>(products, lanes, groups);
 
         if position < positions {
-            let rstd = rstds[source];
-            let correction = c * rstd * inverse_count;
+            let correction = c * inverse_count;
             let target = start_of(source, inner, row_len * inner);
             let mut element = group;
             while element < row_len {
@@ -76,6 +76,7 @@ fn sum_products<T: Float, N: Size, S: Float, G: Float>(
     gamma: ComptimeOption<&[G]>,
     dy_start: usize,
     x_start: usize,
+    rstd: Vector<S, N>,
     inner: usize,
     group: usize,
     row_len: usize,
@@ -100,12 +101,13 @@ fn sum_products<T: Float, N: Size, S: Float, G: Float>(
             for sum in 0..AT_A_TIME {
                 let here = element + comptime!(sum * stride);
                 sums[sum] +=
-                    product::<T, N, S, G>(dy, x, gamma, dy_start, x_start, inner, here, form);
+                    product::<T, N, S, G>(dy, x, gamma, dy_start, x_start, rstd, inner, here, form);
             }
             element += comptime!(stride * AT_A_TIME);
         }
         while element < span_end {
-            sums[0] += product::<T, N, S, G>(dy, x, gamma, dy_start, x_start, inner, element, form);
+            sums[0] +=
+                product::<T, N, S, G>(dy, x, gamma, dy_start, x_start, rstd, inner, element, form);
             element += stride;
         }
         total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
@@ -113,7 +115,7 @@ fn sum_products<T: Float, N: Size, S: Float, G: Float>(
     total
 }
 
-/// `dy · gamma · x` of one element of a vector of rows.
+/// `dy · gamma · (x · rstd)` of one element of a vector of rows.
 #[cube]
 fn product<T: Float, N: Size, S: Float, G: Float>(
     dy: &[Vector<T, N>],
@@ -121,6 +123,7 @@ fn product<T: Float, N: Size, S: Float, G: Float>(
     gamma: ComptimeOption<&[G]>,
     dy_start: usize,
     x_start: usize,
+    rstd: Vector<S, N>,
     inner: usize,
     element: usize,
     #[comptime] form: Form,
@@ -131,5 +134,5 @@ fn product<T: Float, N: Size, S: Float, G: Float>(
         let gamma_here = parameter_at::<G, N, S>(gamma, element, 1);
         scaled *= factor::<S, N>(gamma_here, form);
     }
-    scaled * Vector::cast_from(x[x_start + at])
+    scaled * (Vector::cast_from(x[x_start + at]) * rstd)
 }
