@@ -14,7 +14,7 @@ use super::operand::load_operand;
 use super::straddling::write_straddling;
 use super::sums::write_sums;
 use super::vectors::{
-    column, hidden_zero, hidden_zero_after, is_read, keep_read, load, straddling,
+    column, hidden_zero, hidden_zero_after, is_read, keep_read, load, straddling, sum_of,
 };
 use crate::cube::{Blueprint, Form, Reach};
 
@@ -153,7 +153,7 @@ pub fn backward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                     waiting = hidden_zero_after::<S, N>(products, hidden);
                 }
             }
-            let c = sum_over_lanes::<S>(products.vector_sum(), turn, blueprint);
+            let c = sum_over_lanes::<S>(sum_of::<S, N>(products), turn, blueprint);
             correction = Vector::<S, N>::new(c * inverse_count);
         }
 

@@ -10,7 +10,7 @@ use super::group::sum_over_lanes;
 use super::operand::load_operand;
 use super::straddling::write_straddling;
 use super::sums::clear;
-use super::vectors::{is_read, keep_read, straddling};
+use super::vectors::{is_read, keep_read, straddling, sum_of};
 use crate::cube::{Blueprint, Form, Reach};
 
 /// Independent sums a lane.
@@ -252,7 +252,7 @@ fn sum_products<T: Float, N: Size, S: Float, G: Float>(
             );
             column += lanes;
         }
-        total += ((sums[0] + sums[1]) + (sums[2] + sums[3])).vector_sum();
+        total += sum_of::<S, N>((sums[0] + sums[1]) + (sums[2] + sums[3]));
     }
     total
 }

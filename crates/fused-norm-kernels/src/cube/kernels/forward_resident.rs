@@ -9,6 +9,7 @@ use super::group::sum_over_lanes;
 use super::operand::{combined, combined_at, load_operand};
 use super::vectors::{
     column, hidden_zero, hidden_zero_after, is_read, keep_read, load, rstd_of, square, straddling,
+    sum_of,
 };
 use crate::cube::{Blueprint, Form, Reach};
 
@@ -122,7 +123,7 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                 squares += keep_read::<S, N>(square::<S, N>(value, scale), last, stat_len);
             }
         }
-        let total = sum_over_lanes::<S>(squares.vector_sum(), turn, blueprint);
+        let total = sum_over_lanes::<S>(sum_of::<S, N>(squares), turn, blueprint);
         let rstd = rstd_of::<S>(total, inverse_count, epsilon, scale);
 
         // Late parameters are not loaded ahead of the sum: they would take the row's registers.

@@ -6,7 +6,7 @@ use super::affine::{parameter, parameter_start, scaled, shifted};
 use super::gate::silu;
 use super::group::sum_over_lanes;
 use super::operand::{combined_at, load_operand};
-use super::vectors::{keep_read, rstd_of, square, straddling};
+use super::vectors::{keep_read, rstd_of, square, straddling, sum_of};
 use crate::cube::{Blueprint, Form, Reach};
 
 /// Independent sums a lane: enough for the additions of one to hide behind the others'.
@@ -144,7 +144,11 @@ fn sum_squares<T: Float, N: Size, S: Float>(
         if last < row_vectors {
             let value =
                 combined_at::<T, N, S>(x, operand, source, operand_source, last, row_vectors, form);
-            total += keep_read::<S, N>(square::<S, N>(value, scale), last, stat_len).vector_sum();
+            total += sum_of::<S, N>(keep_read::<S, N>(
+                square::<S, N>(value, scale),
+                last,
+                stat_len,
+            ));
         }
     }
     let mut column = lane;
@@ -185,7 +189,7 @@ fn sum_squares<T: Float, N: Size, S: Float>(
             sums[0] += square::<S, N>(value, scale);
             column += lanes;
         }
-        total += ((sums[0] + sums[1]) + (sums[2] + sums[3])).vector_sum();
+        total += sum_of::<S, N>((sums[0] + sums[1]) + (sums[2] + sums[3]));
     }
     total
 }

@@ -83,6 +83,28 @@ pub(super) fn keep_read<S: Float, N: Size>(
     kept
 }
 
+/// The sum of a vector's elements, in a tree: one after the other, as the CPU's own instruction for it is
+/// compiled, the 16 additions of a short row take longer than all else that is done for it.
+#[cube]
+pub(super) fn sum_of<S: Float, N: Size>(vector: Vector<S, N>) -> S {
+    let size = N::value();
+    let mut sums = Array::<S>::new(comptime!(size));
+    #[unroll]
+    for element in 0..size {
+        sums[element] = vector.extract(element);
+    }
+    #[unroll]
+    for step in 0..comptime!(size.ilog2()) {
+        let width = comptime!(size >> (step + 1));
+        #[unroll]
+        for element in 0..width {
+            let other = sums[element + width];
+            sums[element] += other;
+        }
+    }
+    sums[0]
+}
+
 /// The vector that lane `UNIT_POS % lanes` reads in step `step`: neighbours read neighbours.
 #[cube]
 pub(super) fn column(step: u32, #[comptime] blueprint: Blueprint) -> usize {

@@ -6,6 +6,7 @@ use super::walk::start_of;
 use super::{AT_A_TIME, ROUNDS_A_SPAN};
 use crate::cube::Blueprint;
 use crate::cube::kernels::group::sum_over_lanes;
+use crate::cube::kernels::vectors::sum_of;
 
 /// The blueprint's lanes share a column, and take neighbouring vectors of its `positions`; every row
 /// group has a column of its own.
@@ -114,8 +115,8 @@ fn sums<T: Float, N: Size, S: Float>(
             }
             position += lanes;
         }
-        gamma_total += gamma_sum.vector_sum();
-        beta_total += beta_sum.vector_sum();
+        gamma_total += sum_of::<S, N>(gamma_sum);
+        beta_total += sum_of::<S, N>(beta_sum);
     }
     (gamma_total, beta_total)
 }
