@@ -156,7 +156,7 @@ impl PerHeadRmsNorm {
     ///
     /// As [`per_head_rms_norm`] does.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        per_head_rms_norm(x, self.gamma.val(), self.options())
+        per_head_rms_norm(x, super::values(&self.gamma), self.options())
     }
 
     fn options(&self) -> RmsNormOptions {

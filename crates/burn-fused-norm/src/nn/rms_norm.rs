@@ -150,8 +150,8 @@ impl RmsNorm {
 
     fn parameters(&self) -> (Option<Tensor<1>>, Option<Tensor<1>>) {
         (
-            self.gamma.as_ref().map(Param::val),
-            self.beta.as_ref().map(Param::val),
+            self.gamma.as_ref().map(super::values),
+            self.beta.as_ref().map(super::values),
         )
     }
 
