@@ -59,6 +59,24 @@ fn norm_text(config: &RmsNormConfig, device: &Device) -> String {
     config.init(device).to_string()
 }
 
+/// A model's configuration may hold the conventions of its norms.
+#[derive(Config, Debug, PartialEq)]
+struct BlockConfig {
+    norm: RmsNormConfig,
+    #[config(default = "GateOrder::BeforeNorm")]
+    order: GateOrder,
+}
+
+#[test]
+fn conventions_stand_in_a_configuration() {
+    let config = BlockConfig::new(RmsNormConfig::new(8).with_groups(2));
+    for config in [config.clone(), config.with_order(GateOrder::AfterNorm)] {
+        let saved = config.to_string();
+        assert_eq!(BlockConfig::load_binary(saved.as_bytes()).unwrap(), config);
+        assert!(saved.contains(&format!("\"order\": \"{:?}\"", config.order)));
+    }
+}
+
 #[test]
 fn records_of_every_variant_load() {
     let device = Device::flex();

@@ -78,7 +78,7 @@ fn forward(
         x: x.rows(),
         operand: Operand::Gate(cube::Gate {
             rows: gate.rows(),
-            order,
+            order: order.into(),
         }),
         affine: types.affine(affine),
         with_rstd,
@@ -111,7 +111,7 @@ fn backward(
         affine: types.affine(affine),
         gate: Some(cube::Gate {
             rows: gate.rows(),
-            order,
+            order: order.into(),
         }),
         wanted: cube::Wanted {
             dx: wanted.norm.dx,

@@ -66,7 +66,7 @@ where
         x.rows::<T>(),
         cpu::Gate {
             rows: gate.rows::<T>(),
-            order,
+            order: order.into(),
         },
         parameters.affine(),
         with_rstd,
@@ -95,7 +95,7 @@ where
         x.rows::<T>(),
         cpu::Gate {
             rows: gate.rows::<T>(),
-            order,
+            order: order.into(),
         },
         rstd.storage::<T::Statistic>(),
         parameters.affine(),

@@ -14,9 +14,10 @@ mod fusion;
 mod native;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod options;
 
 pub use contract::{GatedGradients, GatedRmsNormOps, GatedSettings, GatedWanted};
-pub use fused_norm_kernels::GateOrder;
+pub use options::GateOrder;
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;

@@ -65,7 +65,7 @@ fn forward<T: NdArrayElement<Statistic = T>>(
         x.rows(norm.row_len),
         cpu::Gate {
             rows: gate.rows(norm.row_len),
-            order,
+            order: order.into(),
         },
         parameters.affine(),
         with_rstd,
@@ -90,7 +90,7 @@ fn backward<T: NdArrayElement<Statistic = T>>(
         x.rows(norm.row_len),
         cpu::Gate {
             rows: gate.rows(norm.row_len),
-            order,
+            order: order.into(),
         },
         rstd.values(),
         parameters.affine(),
