@@ -10,6 +10,8 @@ pub mod decomposed;
 mod flex;
 #[cfg(feature = "fusion")]
 mod fusion;
+#[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
+mod native;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 
@@ -20,6 +22,9 @@ use burn::tensor::Tensor;
 
 use super::rms_norm::RmsNormOptions;
 use super::{axis, checks};
+
+/// The name in which arguments are refused.
+const OPERATION: &str = "add_rms_norm";
 
 /// Adds `residual` to `x` and normalises the sum. Returns the normalised sum, and the sum.
 ///
@@ -42,6 +47,9 @@ use super::{axis, checks};
 ///
 /// As [`rms_norm`](super::rms_norm::rms_norm()), and if `residual` has another shape, type or device
 /// than `x`.
+///
+/// A tensor with more elements than the device can index is refused when the call runs, which with
+/// Fusion is later.
 ///
 /// # Example
 ///
@@ -66,7 +74,6 @@ pub fn add_rms_norm<const D: usize>(
     beta: Option<Tensor<1>>,
     options: RmsNormOptions,
 ) -> (Tensor<D>, Tensor<D>) {
-    const OPERATION: &str = "add_rms_norm";
     let d_model = checks::d_model(OPERATION, &x, options.axis);
     checks::assert_like_x(OPERATION, "residual", &residual, &x);
     let affine = checks::affine(OPERATION, &x, gamma, beta, d_model);
