@@ -24,7 +24,7 @@ use crate::ops::rms_norm::{RmsNormOptions, Rounding};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(crate = "burn::serde")]
 pub struct RmsNormConfig {
-    /// Features of the last axis of the input.
+    /// Length of the normalised axis: the last one, unless `axis` says otherwise.
     pub d_model: usize,
     /// Added to the mean square inside the root. Finite and greater than zero. Default: 1e-5
     #[serde(default = "default::epsilon")]
