@@ -2,6 +2,7 @@
 
 #[cfg(feature = "autodiff")]
 mod autodiff;
+#[allow(deprecated)] // Of NdArray, which the generated dispatch names.
 mod contract;
 #[cfg(feature = "cube")]
 mod cube;
@@ -12,6 +13,7 @@ mod flex;
 mod fusion;
 #[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
 mod native;
+#[allow(deprecated)] // By Burn as a whole.
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod options;

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "autodiff")]
 pub(super) mod autodiff;
+#[allow(deprecated)] // Of NdArray, which the generated dispatch names.
 pub(super) mod contract;
 #[cfg(feature = "cube")]
 pub(super) mod cube;
@@ -12,6 +13,7 @@ mod flex;
 pub(super) mod fusion;
 #[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
 pub(super) mod native;
+#[allow(deprecated)] // By Burn as a whole.
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod options;
