@@ -115,7 +115,7 @@ fn safetensors_load_under_pytorchs_name_and_under_ours() {
     let gamma = [2.0, 3.0, 4.0, 5.0];
     for name in ["norm.weight", "norm.gamma"] {
         let mut head = Head {
-            norm: burn_fused_norm::RmsNormConfig::new(4).init(&device),
+            norm: RmsNormConfig::new(4).init(&device),
         };
         let mut store = SafetensorsStore::from_bytes(Some(safetensors(name, gamma)))
             .with_from_adapter(PyTorchToBurnAdapter);

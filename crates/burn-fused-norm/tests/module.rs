@@ -6,10 +6,7 @@ use burn::module::{Module, Param};
 use burn::nn;
 use burn::prelude::*;
 use burn_fused_norm::{PerHeadRmsNormConfig, RmsNorm, RmsNormConfig, Rounding};
-
-fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().unwrap()
-}
+use common::values;
 
 fn row() -> Tensor<2> {
     Tensor::from_floats([[1.0, 2.0, 3.0, 4.0]], &Device::flex())

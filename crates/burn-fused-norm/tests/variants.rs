@@ -8,10 +8,7 @@ use burn::tensor::{DType, Distribution};
 use burn_fused_norm::{
     GateOrder, PerHeadRmsNormConfig, RmsNorm, RmsNormConfig, RmsNormOptions, Rounding, rms_norm,
 };
-
-fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().unwrap()
-}
+use common::values;
 
 fn random<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
     Tensor::random(shape, Distribution::Normal(0.0, 1.0), device)
