@@ -1,13 +1,14 @@
 //! Every CubeCL routine, forced: is the one that is selected the fastest?
 //!
 //! `cargo bench -p fused-norm-benches --features cpu --bench routines`, with the features of other
-//! devices for them. Without Burn: the kernels, their launch and the wait for the device.
+//! devices for them; `NORM_DEVICES` names some of them. Without Burn: the kernels, their launch and the wait for the device.
 
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind as CubeKind};
 use fused_norm_benches::cases::{EPSILON, strict, values, verify_row};
 use fused_norm_benches::contest::{Contender, Score, contest};
 use fused_norm_benches::record::{Results, Work};
+use fused_norm_cube_tests::devices;
 use fused_norm_kernels::Problem;
 use fused_norm_kernels::cube::{
     Affine, Backward, DeviceLimits, Forward, Mapping, Operand, Parameter, Pass, Routine, Rows,
@@ -24,40 +25,23 @@ const SHAPES: [[usize; 2]; 5] = [
     [64, 65536],
 ];
 
-type Make = fn() -> cubecl::Device;
-
-fn devices() -> Vec<(&'static str, Make)> {
-    vec![
-        #[cfg(feature = "cpu")]
-        ("cpu", (|| there(cubecl::Device::cpu())) as Make),
-        #[cfg(feature = "wgpu")]
-        ("wgpu", || there(cubecl::Device::wgpu(Default::default()))),
-        #[cfg(feature = "cuda")]
-        ("cuda", || there(cubecl::Device::cuda(0))),
-    ]
-}
-
-fn there<E: std::fmt::Display>(device: Result<cubecl::Device, E>) -> cubecl::Device {
-    device.unwrap_or_else(|error| panic!("{error}"))
-}
-
 fn main() -> Result<(), csv::Error> {
     let mut results = Results::new("routines");
-    for (device, open) in devices() {
+    for (name, device) in devices() {
         for shape in SHAPES {
-            for (pass, name, activations) in [
+            for (pass, pass_name, activations) in [
                 (Pass::Forward, "forward", 2.0),
                 (Pass::Backward, "backward", 3.0),
             ] {
                 let work = Work {
-                    device,
+                    device: name,
                     kind: "f32",
-                    pass: name,
+                    pass: pass_name,
                     shape,
                     size: 4,
                     activations,
                 };
-                results.run(work, || routines(&open().client(), shape, pass));
+                results.run(work, || routines(&device.client(), shape, pass));
             }
         }
     }

@@ -44,9 +44,6 @@
 //!
 //! No backend is enabled by default, as in Burn.
 #![cfg_attr(not(feature = "std"), no_std)]
-// Burn deprecates its NdArray backend as a whole; the layer supports it for who still uses it. The
-// generated dispatch names it too, so the warning is silenced here rather than at each place.
-#![cfg_attr(feature = "ndarray", allow(deprecated))]
 // Without a backend the generated dispatch has no arm that could use its arguments.
 #![cfg_attr(
     not(any(feature = "flex", feature = "ndarray", feature = "cube")),

@@ -4,10 +4,12 @@
 mod common;
 
 use burn::module::Module;
+use burn::nn;
 use burn::nn::{Linear, LinearConfig};
 use burn::prelude::*;
 use burn::store::{ModuleRecord, PyTorchToBurnAdapter};
 use burn::store::{ModuleSnapshot, SafetensorsStore};
+use burn_fused_norm::RmsNormConfig;
 
 /// The same model with the norm that `$import` brings in.
 macro_rules! model {
@@ -113,7 +115,7 @@ fn safetensors_load_under_pytorchs_name_and_under_ours() {
     let gamma = [2.0, 3.0, 4.0, 5.0];
     for name in ["norm.weight", "norm.gamma"] {
         let mut head = Head {
-            norm: burn_fused_norm::RmsNormConfig::new(4).init(&device),
+            norm: RmsNormConfig::new(4).init(&device),
         };
         let mut store = SafetensorsStore::from_bytes(Some(safetensors(name, gamma)))
             .with_from_adapter(PyTorchToBurnAdapter);
@@ -122,4 +124,24 @@ fn safetensors_load_under_pytorchs_name_and_under_ours() {
         let loaded = head.norm.gamma.as_ref().unwrap().val().into_data();
         assert_eq!(loaded.try_to_vec::<f32>().unwrap(), gamma, "{name}");
     }
+}
+
+/// A saved configuration of Burn's layer, alone or inside that of a model.
+#[test]
+fn burns_configuration_loads() {
+    let saved = br#"{"d_model":512,"epsilon":1e-5}"#;
+    let loaded = RmsNormConfig::load_binary(saved).unwrap();
+    assert_eq!(loaded, RmsNormConfig::new(512));
+
+    let burns = nn::RmsNormConfig::new(8).with_epsilon(1e-12);
+    let expected = RmsNormConfig::new(8).with_epsilon(1e-12);
+    let text = burns.to_string();
+    assert_eq!(
+        RmsNormConfig::load_binary(text.as_bytes()).unwrap(),
+        expected
+    );
+    assert_eq!(RmsNormConfig::from(burns), expected);
+
+    let back = nn::RmsNormConfig::load_binary(expected.to_string().as_bytes()).unwrap();
+    assert_eq!((back.d_model, back.epsilon), (8, 1e-12));
 }

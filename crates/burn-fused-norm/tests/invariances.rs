@@ -3,9 +3,13 @@
 //! output and to each gradient. Scales are powers of two, and epsilon is negligible, so most of it
 //! holds to the last bits.
 
+mod common;
+
 use burn::prelude::*;
 use burn_fused_norm::{RmsNormOptions, rms_norm};
 use fused_norm_testkit::patterns;
+
+use common::values;
 
 const ROWS: usize = 6;
 const INPUTS: usize = 10;
@@ -50,10 +54,6 @@ fn results(partial: Option<f64>, input_scale: f64, weight_scale: f64) -> Results
         dgamma: values(gamma.grad(&gradients).unwrap()),
         dbeta: values(beta.grad(&gradients).unwrap()),
     }
-}
-
-fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
-    tensor.into_data().try_to_vec().unwrap()
 }
 
 fn assert_scaled(what: &str, found: &[f64], scale: f64, expected: &[f64]) {

@@ -1,6 +1,8 @@
 //! On CubeCL devices the kernels are ours, and no more of them than needed: launches, counted through
 //! Dispatch, Fusion and Autodiff.
-#![cfg(any(feature = "cpu", feature = "wgpu", feature = "vulkan"))]
+#![cfg(feature = "cube")]
+
+mod common;
 
 use std::sync::{Arc, Mutex};
 
@@ -21,27 +23,12 @@ impl LaunchObserver for Launches {
 /// Observations are the process's: one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-type Make = fn() -> Device;
-
 /// The CubeCL devices of this build, as far as `NORM_DEVICES` names them.
 fn devices() -> Vec<Device> {
-    let built: Vec<(&str, Make)> = vec![
-        #[cfg(feature = "cpu")]
-        ("cpu", Device::cpu),
-        #[cfg(feature = "wgpu")]
-        ("wgpu", || Device::wgpu(Default::default())),
-        #[cfg(feature = "vulkan")]
-        ("vulkan", || Device::vulkan(Default::default())),
-    ];
-    let named = std::env::var("NORM_DEVICES").ok();
-    let wanted = |name: &str| {
-        let listed = |list: &String| list.split(',').any(|device| device.trim() == name);
-        named.as_ref().is_none_or(listed)
-    };
-    let devices: Vec<Device> = built
-        .iter()
-        .filter(|(name, _)| wanted(name))
-        .map(|(_, make)| make())
+    let selected = common::devices::selected().into_iter();
+    let devices: Vec<Device> = selected
+        .filter(|(name, _)| !common::devices::is_native(name))
+        .map(|(_, device)| device)
         .collect();
     assert!(
         !devices.is_empty(),

@@ -5,11 +5,8 @@ mod common;
 use burn::module::{Module, Param};
 use burn::nn;
 use burn::prelude::*;
-use burn_fused_norm::{RmsNorm, RmsNormConfig};
-
-fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().unwrap()
-}
+use burn_fused_norm::{PerHeadRmsNormConfig, RmsNorm, RmsNormConfig, Rounding};
+use common::values;
 
 fn row() -> Tensor<2> {
     Tensor::from_floats([[1.0, 2.0, 3.0, 4.0]], &Device::flex())
@@ -65,6 +62,50 @@ fn config_survives_json_exactly() {
         assert_eq!(loaded.epsilon.to_bits(), epsilon.to_bits());
         assert_eq!(loaded.partial, partial);
     }
+}
+
+/// Options that a file does not name have their defaults: a file of a version that had fewer.
+#[test]
+fn a_configuration_with_fewer_options_loads() {
+    let load = |text: &str| RmsNormConfig::load_binary(text.as_bytes());
+    let config = RmsNormConfig::new(8);
+    assert_eq!(load(r#"{"d_model":8}"#).unwrap(), config);
+    for (text, expected) in [
+        (r#""epsilon":1e-3"#, config.clone().with_epsilon(1e-3)),
+        (r#""partial":0.5"#, config.clone().with_partial(Some(0.5))),
+        (r#""affine":false"#, config.clone().with_affine(false)),
+        (r#""bias":true"#, config.clone().with_bias(true)),
+        (
+            r#""zero_centered":true"#,
+            config.clone().with_zero_centered(true),
+        ),
+        (
+            r#""rounding":"BeforeGamma""#,
+            config.clone().with_rounding(Rounding::BeforeGamma),
+        ),
+        (r#""groups":2"#, config.clone().with_groups(2)),
+        (r#""axis":1"#, config.clone().with_axis(1)),
+    ] {
+        assert_eq!(
+            load(&format!(r#"{{"d_model":8,{text}}}"#)).unwrap(),
+            expected
+        );
+        assert_eq!(load(&expected.to_string()).unwrap(), expected);
+    }
+    let text = load(r#"{"epsilon":1e-5}"#).unwrap_err().to_string();
+    assert!(text.contains("missing field `d_model`"), "{text}");
+
+    let load = |text: &str| PerHeadRmsNormConfig::load_binary(text.as_bytes());
+    let config = PerHeadRmsNormConfig::new(2, 4);
+    assert_eq!(load(r#"{"heads":2,"head_dim":4}"#).unwrap(), config);
+    let all = config
+        .with_epsilon(1e-6)
+        .with_partial(Some(0.25))
+        .with_zero_centered(true)
+        .with_rounding(Rounding::BeforeGamma);
+    assert_eq!(load(&all.to_string()).unwrap(), all);
+    let text = load(r#"{"heads":2}"#).unwrap_err().to_string();
+    assert!(text.contains("missing field `head_dim`"), "{text}");
 }
 
 #[test]

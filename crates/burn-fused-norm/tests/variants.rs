@@ -8,10 +8,7 @@ use burn::tensor::{DType, Distribution};
 use burn_fused_norm::{
     GateOrder, PerHeadRmsNormConfig, RmsNorm, RmsNormConfig, RmsNormOptions, Rounding, rms_norm,
 };
-
-fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().unwrap()
-}
+use common::values;
 
 fn random<const D: usize>(shape: [usize; D], device: &Device) -> Tensor<D> {
     Tensor::random(shape, Distribution::Normal(0.0, 1.0), device)
@@ -57,6 +54,24 @@ fn display_and_parameters_tell_the_conventions() {
 
 fn norm_text(config: &RmsNormConfig, device: &Device) -> String {
     config.init(device).to_string()
+}
+
+/// A model's configuration may hold the conventions of its norms.
+#[derive(Config, Debug, PartialEq)]
+struct BlockConfig {
+    norm: RmsNormConfig,
+    #[config(default = "GateOrder::BeforeNorm")]
+    order: GateOrder,
+}
+
+#[test]
+fn conventions_stand_in_a_configuration() {
+    let config = BlockConfig::new(RmsNormConfig::new(8).with_groups(2));
+    for config in [config.clone(), config.with_order(GateOrder::AfterNorm)] {
+        let saved = config.to_string();
+        assert_eq!(BlockConfig::load_binary(saved.as_bytes()).unwrap(), config);
+        assert!(saved.contains(&format!("\"order\": \"{:?}\"", config.order)));
+    }
 }
 
 #[test]

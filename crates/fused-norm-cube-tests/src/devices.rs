@@ -10,17 +10,23 @@ type Make = fn() -> Device;
 ///
 /// If `NORM_DEVICES` names a CubeCL device that is not there.
 pub fn devices() -> Vec<(&'static str, Device)> {
-    let offered: [(&str, bool, Make); 4] = [
+    let offered: [(&str, bool, Make); 7] = [
         ("cpu", cfg!(feature = "cpu"), || there(Device::cpu())),
-        (
-            "wgpu",
-            cfg!(all(feature = "wgpu", not(feature = "vulkan"))),
-            || there(Device::wgpu(Default::default())),
-        ),
+        ("wgpu", cfg!(feature = "wgpu"), || {
+            there(Device::wgpu(Default::default()))
+        }),
         ("vulkan", cfg!(feature = "vulkan"), || {
             there(Device::vulkan(Default::default()))
         }),
+        // As Burn's: through wgpu.
+        ("metal", cfg!(feature = "metal"), || {
+            there(Device::metal_msl(Default::default()))
+        }),
+        ("webgpu", cfg!(feature = "webgpu"), || {
+            there(Device::webgpu(Default::default()))
+        }),
         ("cuda", cfg!(feature = "cuda"), || there(Device::cuda(0))),
+        ("rocm", cfg!(feature = "rocm"), || there(Device::rocm(0))),
     ];
     let wanted = std::env::var("NORM_DEVICES").ok();
     offered

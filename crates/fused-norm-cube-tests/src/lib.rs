@@ -2,7 +2,8 @@
 //!
 //! The tests of this package force every routine over the catalogue, count launches and compiled
 //! kernels, and read the machine code that a GPU would run. Without a runtime's feature (`cpu`,
-//! `wgpu`, `vulkan`, `cuda`) or `codegen` there is nothing here, and the tests say so.
+//! `wgpu`, `vulkan`, `metal`, `webgpu`, `cuda`, `rocm`) or `codegen` there is nothing here, and the tests
+//! say so.
 #![cfg(feature = "cube")]
 
 mod devices;

@@ -9,9 +9,12 @@ fn skipped() {
         feature = "cpu",
         feature = "wgpu",
         feature = "vulkan",
-        feature = "cuda"
+        feature = "metal",
+        feature = "webgpu",
+        feature = "cuda",
+        feature = "rocm"
     ))) {
-        text += "skipped: the kernels on CubeCL devices (features cpu, wgpu, vulkan, cuda)\n";
+        text += "skipped: the kernels on CubeCL devices (features cpu, wgpu, vulkan, metal, webgpu, cuda, rocm)\n";
     }
     if cfg!(not(feature = "codegen")) {
         text += "skipped: code for NVIDIA GPUs (feature codegen, which needs CubeCL's LLVM)\n";

@@ -42,7 +42,8 @@ pub struct TrainArgs {
     /// Norm before each branch of a block and at the end [default: rms]
     #[arg(long, value_name = "KIND")]
     pub norm: Option<NormKind>,
-    /// Share of the features that the statistic of prms reads, above 0 and at most 1 [default: 0.0625]
+    /// Share of the features that the statistic of prms reads, above 0 and at most 1; with --qk-norm of
+    /// those of a head too, which are d_model / heads [default: 0.0625]
     #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
     pub partial: Option<f64>,
     /// Add a branch and normalize the sum in one operation, as rms and prms can; the numbers are the

@@ -18,15 +18,16 @@ pub(crate) trait FlexElement: Element + BurnElement + bytemuck::Pod {}
 
 impl<T: Element + BurnElement + bytemuck::Pod> FlexElement for T {}
 
-/// Calls `$function::<T>($arguments)` with the type of x's elements.
+/// Calls `$function::<T>($arguments)` with the type of x's elements; others are refused in the name of
+/// `$operation`.
 macro_rules! with_element {
-    ($dtype:expr, $function:ident($($argument:expr),* $(,)?)) => {
+    ($operation:expr, $dtype:expr, $function:ident($($argument:expr),* $(,)?)) => {
         match $dtype {
             burn::tensor::DType::F64 => $function::<f64>($($argument),*),
             burn::tensor::DType::F32 => $function::<f32>($($argument),*),
             burn::tensor::DType::F16 => $function::<burn::tensor::f16>($($argument),*),
             burn::tensor::DType::BF16 => $function::<burn::tensor::bf16>($($argument),*),
-            other => panic!("rms_norm: x has type {other:?}, expected F64, F32, F16 or BF16 on Flex"),
+            other => panic!("{}: x has type {other:?}, expected F64, F32, F16 or BF16 on Flex", $operation),
         }
     };
 }

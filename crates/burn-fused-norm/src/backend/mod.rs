@@ -8,6 +8,8 @@ pub(crate) mod flex;
 pub(crate) mod interleaving;
 #[cfg(any(feature = "cube", feature = "flex"))]
 pub(crate) mod layout;
+// Burn deprecates its NdArray backend as a whole; it is supported for who still uses it.
+#[allow(deprecated)]
 #[cfg(feature = "ndarray")]
 pub(crate) mod ndarray;
 #[cfg(any(feature = "flex", feature = "ndarray"))]

@@ -16,13 +16,14 @@ use ndarray::{ArrayView, CowArray, IxDyn};
 use super::interleaving::Interleaving;
 use super::parameters::convert;
 
-/// Calls `$function::<T>($arguments)` with the type of x's elements.
+/// Calls `$function::<T>($arguments)` with the type of x's elements; others are refused in the name of
+/// `$operation`.
 macro_rules! with_element {
-    ($dtype:expr, $function:ident($($argument:expr),* $(,)?)) => {
+    ($operation:expr, $dtype:expr, $function:ident($($argument:expr),* $(,)?)) => {
         match $dtype {
             burn::tensor::DType::F64 => $function::<f64>($($argument),*),
             burn::tensor::DType::F32 => $function::<f32>($($argument),*),
-            other => panic!("rms_norm: x has type {other:?}, expected F64 or F32 on NdArray"),
+            other => panic!("{}: x has type {other:?}, expected F64 or F32 on NdArray", $operation),
         }
     };
 }

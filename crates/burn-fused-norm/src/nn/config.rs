@@ -1,5 +1,8 @@
-use burn::config::Config;
+use core::fmt::{self, Display, Formatter};
+
+use burn::config::{Config, config_to_json};
 use burn::module::Initializer;
+use burn::serde::{Deserialize, Serialize};
 use burn::tensor::Device;
 
 use super::RmsNorm;
@@ -15,44 +18,142 @@ use crate::ops::rms_norm::{RmsNormOptions, Rounding};
 /// assert_eq!(rms.epsilon, 1e-5);
 /// assert_eq!(prms.partial, Some(0.0625));
 /// ```
-#[derive(Config, Debug)]
+///
+/// A saved configuration need not name more than `d_model`: one of [`burn::nn::RmsNormConfig`] loads, and
+/// so does one of a version that had fewer options.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(crate = "burn::serde")]
 pub struct RmsNormConfig {
-    /// Features of the last axis of the input.
+    /// Length of the normalised axis: the last one, unless `axis` says otherwise.
     pub d_model: usize,
     /// Added to the mean square inside the root. Finite and greater than zero. Default: 1e-5
-    #[config(default = 1e-5)]
+    #[serde(default = "default::epsilon")]
     pub epsilon: f64,
     /// The fraction p of pRMSNorm, in (0, 1]: the statistic reads the first `⌈d_model·p⌉` features
     /// only. Default: `None`, which is RMSNorm, as is `Some(1.0)`.
-    #[config(default = "None")]
+    #[serde(default)]
     pub partial: Option<f64>,
     /// If a learnable scale (gamma), initialised to ones, is applied. Default: true
-    #[config(default = true)]
+    #[serde(default = "default::affine")]
     pub affine: bool,
     /// If a learnable shift (beta), initialised to zeros, is added. Needs `affine`. Default: false
-    #[config(default = false)]
+    #[serde(default)]
     pub bias: bool,
     /// If gamma is stored around 0 and initialised to zeros: the factor is `1 + gamma`, formed in f32
     /// (Gemma, Qwen3-Next). Default: false
-    #[config(default = false)]
+    #[serde(default)]
     pub zero_centered: bool,
     /// Where a row is rounded to its type: once, or after every step as in LLaMA's own code. Default:
     /// once
-    #[config(default = "Rounding::Once")]
+    #[serde(default)]
     pub rounding: Rounding,
     /// Equal parts of `d_model`, each with a statistic of its own (Mamba-2). Default: 1
-    #[config(default = 1)]
+    #[serde(default = "default::groups")]
     pub groups: usize,
     /// The normalised axis, counted from the last, which is 0: the channels of `[N, C, H, W]` are at 2.
     /// Default: 0
-    #[config(default = 0)]
+    #[serde(default)]
     pub axis: usize,
+}
+
+/// What a field is that neither the program nor a saved configuration names.
+pub(super) mod default {
+    pub fn epsilon() -> f64 {
+        1e-5
+    }
+
+    pub fn affine() -> bool {
+        true
+    }
+
+    pub fn groups() -> usize {
+        1
+    }
+}
+
+impl Config for RmsNormConfig {}
+
+/// As JSON.
+impl Display for RmsNormConfig {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&config_to_json(self))
+    }
+}
+
+/// Keeps `d_model` and epsilon.
+impl From<burn::nn::RmsNormConfig> for RmsNormConfig {
+    fn from(config: burn::nn::RmsNormConfig) -> Self {
+        Self::new(config.d_model).with_epsilon(config.epsilon)
+    }
 }
 
 impl RmsNormConfig {
     /// The fraction that the paper recommends for pRMSNorm: 6.25 %
     /// (Zhang & Sennrich 2019, [arXiv:1910.07467](https://arxiv.org/abs/1910.07467)).
     pub const RECOMMENDED_PARTIAL: f64 = 0.0625;
+
+    /// RMSNorm of `d_model` features, everything else at its default.
+    pub fn new(d_model: usize) -> Self {
+        Self {
+            d_model,
+            epsilon: default::epsilon(),
+            partial: None,
+            affine: default::affine(),
+            bias: false,
+            zero_centered: false,
+            rounding: Rounding::Once,
+            groups: default::groups(),
+            axis: 0,
+        }
+    }
+
+    /// Set [`epsilon`](Self::epsilon).
+    pub fn with_epsilon(mut self, epsilon: f64) -> Self {
+        self.epsilon = epsilon;
+        self
+    }
+
+    /// Set [`partial`](Self::partial), the fraction of pRMSNorm.
+    pub fn with_partial(mut self, partial: Option<f64>) -> Self {
+        self.partial = partial;
+        self
+    }
+
+    /// Set [`affine`](Self::affine): with gamma, or without.
+    pub fn with_affine(mut self, affine: bool) -> Self {
+        self.affine = affine;
+        self
+    }
+
+    /// Set [`bias`](Self::bias): with beta, or without.
+    pub fn with_bias(mut self, bias: bool) -> Self {
+        self.bias = bias;
+        self
+    }
+
+    /// Set [`zero_centered`](Self::zero_centered).
+    pub fn with_zero_centered(mut self, zero_centered: bool) -> Self {
+        self.zero_centered = zero_centered;
+        self
+    }
+
+    /// Set [`rounding`](Self::rounding).
+    pub fn with_rounding(mut self, rounding: Rounding) -> Self {
+        self.rounding = rounding;
+        self
+    }
+
+    /// Set [`groups`](Self::groups).
+    pub fn with_groups(mut self, groups: usize) -> Self {
+        self.groups = groups;
+        self
+    }
+
+    /// Set [`axis`](Self::axis), counted from the last.
+    pub fn with_axis(mut self, axis: usize) -> Self {
+        self.axis = axis;
+        self
+    }
 
     /// Initialise a new [`RmsNorm`] on `device`.
     ///

@@ -8,7 +8,8 @@ pub use config::RmsNormConfig;
 pub use per_head_rms_norm::{PerHeadRmsNorm, PerHeadRmsNormConfig};
 pub use rms_norm::RmsNorm;
 
-use burn::module::Content;
+use burn::module::{Content, Param};
+use burn::tensor::{DType, Tensor};
 
 use crate::ops::rms_norm::Rounding;
 
@@ -29,4 +30,13 @@ fn conventions(
         content = content.add_debug_attribute("rounding", &rounding);
     }
     content
+}
+
+/// The values of a parameter; of a quantised one, those that it stands for.
+fn values<const D: usize>(parameter: &Param<Tensor<D>>) -> Tensor<D> {
+    let tensor = parameter.val();
+    match tensor.dtype() {
+        DType::QFloat(_) => tensor.dequantize(),
+        _ => tensor,
+    }
 }

@@ -1,31 +1,83 @@
-use burn::config::Config;
+use core::fmt::{self, Display, Formatter};
+
+use burn::config::{Config, config_to_json};
 use burn::module::{Content, DisplaySettings, Initializer, Module, ModuleDisplay, Param};
+use burn::serde::{Deserialize, Serialize};
 use burn::tensor::{Device, Tensor};
 
+use super::config::default;
 use crate::ops::rms_norm::{RmsNormOptions, Rounding, per_head_rms_norm};
 
 /// Configuration of a [`PerHeadRmsNorm`] layer, created by [`init`](PerHeadRmsNormConfig::init).
-#[derive(Config, Debug)]
+///
+/// A saved configuration need not name more than `heads` and `head_dim`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(crate = "burn::serde")]
 pub struct PerHeadRmsNormConfig {
     /// Heads: the last axis of the input but one.
     pub heads: usize,
     /// Features of a head: the last axis of the input.
     pub head_dim: usize,
     /// Added to the mean square inside the root. Finite and greater than zero. Default: 1e-5
-    #[config(default = 1e-5)]
+    #[serde(default = "default::epsilon")]
     pub epsilon: f64,
     /// The fraction p of pRMSNorm, in (0, 1], or `None` for RMSNorm. Default: `None`
-    #[config(default = "None")]
+    #[serde(default)]
     pub partial: Option<f64>,
     /// If gamma is stored around 0 and initialised to zeros: the factor is `1 + gamma`. Default: false
-    #[config(default = false)]
+    #[serde(default)]
     pub zero_centered: bool,
     /// Where a row is rounded to its type. Default: once
-    #[config(default = "Rounding::Once")]
+    #[serde(default)]
     pub rounding: Rounding,
 }
 
+impl Config for PerHeadRmsNormConfig {}
+
+/// As JSON.
+impl Display for PerHeadRmsNormConfig {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&config_to_json(self))
+    }
+}
+
 impl PerHeadRmsNormConfig {
+    /// RMSNorm of `heads` heads of `head_dim` features, everything else at its default.
+    pub fn new(heads: usize, head_dim: usize) -> Self {
+        Self {
+            heads,
+            head_dim,
+            epsilon: default::epsilon(),
+            partial: None,
+            zero_centered: false,
+            rounding: Rounding::Once,
+        }
+    }
+
+    /// Set [`epsilon`](Self::epsilon).
+    pub fn with_epsilon(mut self, epsilon: f64) -> Self {
+        self.epsilon = epsilon;
+        self
+    }
+
+    /// Set [`partial`](Self::partial), the fraction of pRMSNorm.
+    pub fn with_partial(mut self, partial: Option<f64>) -> Self {
+        self.partial = partial;
+        self
+    }
+
+    /// Set [`zero_centered`](Self::zero_centered).
+    pub fn with_zero_centered(mut self, zero_centered: bool) -> Self {
+        self.zero_centered = zero_centered;
+        self
+    }
+
+    /// Set [`rounding`](Self::rounding).
+    pub fn with_rounding(mut self, rounding: Rounding) -> Self {
+        self.rounding = rounding;
+        self
+    }
+
     /// Initialise a new [`PerHeadRmsNorm`] on `device`.
     ///
     /// # Panics
@@ -104,7 +156,7 @@ impl PerHeadRmsNorm {
     ///
     /// As [`per_head_rms_norm`] does.
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        per_head_rms_norm(x, self.gamma.val(), self.options())
+        per_head_rms_norm(x, super::values(&self.gamma), self.options())
     }
 
     fn options(&self) -> RmsNormOptions {

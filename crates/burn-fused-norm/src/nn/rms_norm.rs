@@ -43,7 +43,7 @@ pub struct RmsNorm {
     pub gamma: Option<Param<Tensor<1>>>,
     /// The learnable shift, `[d_model]`, or `None` for no shift.
     pub beta: Option<Param<Tensor<1>>>,
-    /// Features of the last axis of the input.
+    /// Length of the normalised axis: the last one, unless `axis` says otherwise.
     pub d_model: usize,
     /// Added to the mean square inside the root.
     pub epsilon: f64,
@@ -119,6 +119,21 @@ impl RmsNorm {
     /// # Panics
     ///
     /// If the axis of `x` has not `d_model` elements, and as [`gated_rms_norm`] does.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use burn_fused_norm::{GateOrder, RmsNormConfig};
+    ///
+    /// let device = Device::flex();
+    /// let norm = RmsNormConfig::new(2).with_epsilon(1e-6).init(&device);
+    /// let x = Tensor::<2>::from_floats([[3.0, 4.0]], &device);
+    /// let gate = Tensor::from_floats([[0.0, 100.0]], &device);
+    /// let y = norm.forward_gated(x, gate, GateOrder::AfterNorm);
+    /// y.into_data().assert_approx_eq::<f32>(
+    ///     &[[0.0, 113.137085]].into(),
+    ///     burn::tensor::Tolerance::default(),
+    /// );
+    /// ```
     pub fn forward_gated<const D: usize>(
         &self,
         x: Tensor<D>,
@@ -150,8 +165,8 @@ impl RmsNorm {
 
     fn parameters(&self) -> (Option<Tensor<1>>, Option<Tensor<1>>) {
         (
-            self.gamma.as_ref().map(Param::val),
-            self.beta.as_ref().map(Param::val),
+            self.gamma.as_ref().map(super::values),
+            self.beta.as_ref().map(super::values),
         )
     }
 

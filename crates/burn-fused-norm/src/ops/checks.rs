@@ -2,8 +2,9 @@
 //! queued.
 
 use burn::backend::{Backend, Dispatch};
-use burn::tensor::{DType, Tensor};
+use burn::tensor::{DType, Device, Tensor};
 
+use super::backends;
 use super::rms_norm::Affine;
 
 /// The length of the axis that is normalised, counted from the last.
@@ -84,16 +85,18 @@ pub(super) fn assert_beside<const P: usize, const D: usize>(
     tensor: &Tensor<P>,
     x: &Tensor<D>,
 ) {
-    assert_float(operation, name, tensor);
-    let (expected, found) = (x.device(), tensor.device());
+    let found = assert_float(operation, name, tensor);
+    let expected = x.device();
     assert!(
         found == expected,
         "{operation}: {name} is on {found:?}, x is on {expected:?}"
     );
 }
 
-/// Of a float type, which the device has.
-fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>) {
+/// On a device that has the operation, and of a float type that the device has. Returns the device.
+fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>) -> Device {
+    let device = tensor.device();
+    backends::assert_there(operation, name, &device);
     let dtype = tensor.dtype();
     assert!(
         matches!(
@@ -105,10 +108,10 @@ fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>)
     // Every device has f32. A kernel of a type that a device lacks would fail in the queue, where a
     // failure is only logged.
     if matches!(dtype, DType::F64 | DType::F16 | DType::BF16) {
-        let device = tensor.device();
         assert!(
             !Dispatch::dtype_usage(device.as_dispatch(), dtype).is_empty(),
             "{operation}: {name} has type {dtype:?}, which {device:?} lacks"
         );
     }
+    device
 }

@@ -13,6 +13,7 @@
 
 pub mod add_rms_norm;
 mod axis;
+mod backends;
 mod checks;
 pub mod gated_rms_norm;
 pub mod rms_norm;

@@ -47,3 +47,8 @@ pub fn selected() -> Vec<(&'static str, Device)> {
         })
         .collect()
 }
+
+/// Whether the device runs the kernels of `fused_norm_kernels::cpu`.
+pub fn is_native(name: &str) -> bool {
+    matches!(name, "flex" | "ndarray")
+}

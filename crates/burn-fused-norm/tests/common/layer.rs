@@ -114,7 +114,8 @@ fn read_grad<const D: usize>(
     tensor.grad(gradients).map(read)
 }
 
-fn read<const D: usize>(tensor: Tensor<D>) -> (Values, FloatKind) {
+/// The values and the kind of a tensor.
+pub fn read<const D: usize>(tensor: Tensor<D>) -> (Values, FloatKind) {
     let data = tensor.into_data();
     let kind = match data.dtype() {
         DType::F64 => FloatKind::F64,

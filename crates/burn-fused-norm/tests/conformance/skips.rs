@@ -3,6 +3,7 @@
 use burn::tensor::Tensor;
 use fused_norm_testkit::{Case, FloatKind, Variant};
 
+use crate::common::devices;
 use crate::subject::{Mode, OnDevice};
 use crate::tensors::{dtype, read};
 
@@ -100,6 +101,6 @@ impl OnDevice {
 
     /// Runs without a kernel compiler.
     fn is_native(&self) -> bool {
-        matches!(self.name, "flex" | "ndarray")
+        devices::is_native(self.name)
     }
 }

@@ -1,26 +1,9 @@
 //! A case's host values as a device's tensors, and back.
 
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use fused_norm_testkit::{Base, FloatKind, ViewStep};
 
-pub use crate::common::layer::dtype;
-
-fn kind(dtype: DType) -> FloatKind {
-    match dtype {
-        DType::F64 => FloatKind::F64,
-        DType::F32 => FloatKind::F32,
-        DType::F16 => FloatKind::F16,
-        DType::BF16 => FloatKind::BF16,
-        other => panic!("a float tensor has type {other:?}"),
-    }
-}
-
-/// The values and the kind of a tensor.
-pub fn read<const D: usize>(tensor: Tensor<D>) -> (Vec<f64>, FloatKind) {
-    let data = tensor.into_data();
-    let kind = kind(data.dtype());
-    (data.iter::<f64>().collect(), kind)
-}
+pub use crate::common::layer::{dtype, read};
 
 /// A view of rank `D` of a base of rank `D`, or of rank `B` where a step changes the rank.
 pub fn view<const B: usize, const D: usize>(

@@ -39,7 +39,7 @@ impl Everywhere {
 
     /// Runs without a kernel compiler.
     pub fn is_native(&self) -> bool {
-        matches!(self.contract.name, "flex" | "ndarray")
+        crate::devices::is_native(self.contract.name)
     }
 
     pub fn limits(&self) -> Limits {

@@ -1,6 +1,10 @@
 //! What `add_rms_norm` and `gated_rms_norm` refuse.
 
+use burn::backend::Dispatch;
 use burn::tensor::{DType, Tensor};
+use burn_fused_norm::ops::add_rms_norm::AddRmsNormOps;
+use burn_fused_norm::ops::gated_rms_norm::{GatedRmsNormOps, GatedSettings};
+use burn_fused_norm::ops::rms_norm::{Affine, RmsNormOps, Settings};
 use burn_fused_norm::{GateOrder, RmsNormOptions, Rounding, add_rms_norm, gated_rms_norm};
 
 use crate::common::{refusal, skipped};
@@ -77,5 +81,41 @@ fn second_tensors() {
             refusal(|| gated_rms_norm(x(), of_other_type(), None, None, order, options)),
             format!("gated_rms_norm: gate has type {other:?}, x has F32")
         );
+    });
+}
+
+/// What the kernels refuse of arguments that the public functions cannot make.
+#[test]
+fn the_kernels_refuse_in_the_name_of_the_operation() {
+    let wrong = Settings {
+        epsilon: 0.0,
+        ..RmsNormOptions::new(1e-5).settings(4)
+    };
+    on_every_device(|device| {
+        let x = || ones([2, 4], device).into_dispatch();
+        let rows = |tensor| Tensor::<2>::from_dispatch(tensor).into_data();
+        for (operation, text) in [
+            (
+                "rms_norm",
+                refusal(|| rows(Dispatch::rms_norm(x(), Affine::None, wrong))),
+            ),
+            (
+                "add_rms_norm",
+                refusal(|| rows(Dispatch::add_rms_norm(x(), x(), Affine::None, wrong).0)),
+            ),
+            (
+                "gated_rms_norm",
+                refusal(|| {
+                    let wrong = GatedSettings {
+                        norm: wrong,
+                        order: GateOrder::BeforeNorm,
+                    };
+                    rows(Dispatch::gated_rms_norm(x(), x(), Affine::None, wrong))
+                }),
+            ),
+        ] {
+            let expected = "epsilon is 0, expected a finite number greater than 0";
+            assert_eq!(text, format!("{operation}: {expected}"));
+        }
     });
 }

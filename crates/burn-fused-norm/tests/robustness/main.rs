@@ -10,6 +10,7 @@ mod fused_neighbours;
 mod half_parameters;
 mod leftovers;
 mod out_of_range;
+mod quantised_parameters;
 mod records;
 mod residual_stream;
 mod second_order;

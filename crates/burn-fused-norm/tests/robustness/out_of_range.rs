@@ -6,11 +6,8 @@ use fused_norm_testkit::oracle::{self, Problem};
 use fused_norm_testkit::patterns::p;
 use fused_norm_testkit::{Case, Fill, FloatKind, Quantity, compare, tolerance};
 
-use crate::common::{devices, filled, skipped, values};
-
-fn is_native(name: &str) -> bool {
-    matches!(name, "flex" | "ndarray")
-}
+use crate::common::devices::{self, is_native};
+use crate::common::{filled, skipped, values};
 
 /// Devices that compute on a CPU with IEEE numbers; shaders need not know infinities.
 fn is_ieee(name: &str) -> bool {

@@ -7,10 +7,22 @@ use std::time::{Duration, Instant};
 use crate::bench::{Bench, read, train};
 
 const DEVICES: &[&str] = &[
+    #[cfg(feature = "ndarray")]
+    "ndarray",
     #[cfg(feature = "cpu")]
     "cpu",
     #[cfg(feature = "wgpu")]
     "wgpu",
+    #[cfg(feature = "vulkan")]
+    "vulkan",
+    #[cfg(feature = "metal")]
+    "metal",
+    #[cfg(feature = "webgpu")]
+    "webgpu",
+    #[cfg(feature = "cuda")]
+    "cuda",
+    #[cfg(feature = "rocm")]
+    "rocm",
 ];
 
 /// Steps to compare, of a run of 50. Without a GPU a step takes seconds.

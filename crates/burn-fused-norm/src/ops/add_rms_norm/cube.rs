@@ -4,11 +4,11 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::tensor::CubeTensor;
 use fused_norm_kernels::cube::{self, Operand};
 
+use super::native::{expect, problem};
 use super::{AddRmsNormOps, decomposed};
 use crate::backend::cube::RowTensor;
 use crate::ops::rms_norm::contract::statistic_type;
 use crate::ops::rms_norm::cube::Types;
-use crate::ops::rms_norm::native::{expect, problem};
 use crate::ops::rms_norm::{Affine, Settings};
 
 impl AddRmsNormOps for CubeBackend {

@@ -4,10 +4,10 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use fused_norm_kernels::cpu::{self, Added};
 
-use super::AddRmsNormOps;
+use super::native::{expect, problem};
+use super::{AddRmsNormOps, OPERATION};
 use crate::backend::flex::{FlexElement, RowTensor, dense, parameter, with_element};
 use crate::backend::parameters::Parameters;
-use crate::ops::rms_norm::native::{expect, problem};
 use crate::ops::rms_norm::{Affine, Settings};
 
 impl AddRmsNormOps for Flex {
@@ -17,7 +17,11 @@ impl AddRmsNormOps for Flex {
         affine: Affine<Self>,
         settings: Settings,
     ) -> (FlexTensor, FlexTensor) {
-        let (y, sum, _) = with_element!(x.dtype(), forward(x, residual, affine, settings, false));
+        let (y, sum, _) = with_element!(
+            OPERATION,
+            x.dtype(),
+            forward(x, residual, affine, settings, false)
+        );
         (y, sum)
     }
 
@@ -27,7 +31,11 @@ impl AddRmsNormOps for Flex {
         affine: Affine<Self>,
         settings: Settings,
     ) -> (FlexTensor, FlexTensor, FlexTensor) {
-        let (y, sum, rstd) = with_element!(x.dtype(), forward(x, residual, affine, settings, true));
+        let (y, sum, rstd) = with_element!(
+            OPERATION,
+            x.dtype(),
+            forward(x, residual, affine, settings, true)
+        );
         (y, sum, rstd.expect("rstd was asked for"))
     }
 }

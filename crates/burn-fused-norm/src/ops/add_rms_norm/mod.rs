@@ -2,6 +2,7 @@
 
 #[cfg(feature = "autodiff")]
 mod autodiff;
+#[allow(deprecated)] // Of NdArray, which the generated dispatch names.
 mod contract;
 #[cfg(feature = "cube")]
 mod cube;
@@ -10,6 +11,9 @@ pub mod decomposed;
 mod flex;
 #[cfg(feature = "fusion")]
 mod fusion;
+#[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
+mod native;
+#[allow(deprecated)] // By Burn as a whole.
 #[cfg(feature = "ndarray")]
 mod ndarray;
 
@@ -20,6 +24,9 @@ use burn::tensor::Tensor;
 
 use super::rms_norm::RmsNormOptions;
 use super::{axis, checks};
+
+/// The name in which arguments are refused.
+const OPERATION: &str = "add_rms_norm";
 
 /// Adds `residual` to `x` and normalises the sum. Returns the normalised sum, and the sum.
 ///
@@ -42,6 +49,9 @@ use super::{axis, checks};
 ///
 /// As [`rms_norm`](super::rms_norm::rms_norm()), and if `residual` has another shape, type or device
 /// than `x`.
+///
+/// A tensor with more elements than the device can index is refused when the call runs, which with
+/// Fusion is later.
 ///
 /// # Example
 ///
@@ -66,7 +76,6 @@ pub fn add_rms_norm<const D: usize>(
     beta: Option<Tensor<1>>,
     options: RmsNormOptions,
 ) -> (Tensor<D>, Tensor<D>) {
-    const OPERATION: &str = "add_rms_norm";
     let d_model = checks::d_model(OPERATION, &x, options.axis);
     checks::assert_like_x(OPERATION, "residual", &residual, &x);
     let affine = checks::affine(OPERATION, &x, gamma, beta, d_model);

@@ -4,10 +4,10 @@ use burn::backend::ndarray::NdArrayTensor;
 use burn::backend::{NdArray, TensorMetadata};
 use fused_norm_kernels::cpu::{self, Added};
 
-use super::AddRmsNormOps;
+use super::native::{expect, problem};
+use super::{AddRmsNormOps, OPERATION};
 use crate::backend::ndarray::{DenseTensor, NdArrayElement, dense, parameter, with_element};
 use crate::backend::parameters::Parameters;
-use crate::ops::rms_norm::native::{expect, problem};
 use crate::ops::rms_norm::{Affine, Settings};
 
 impl AddRmsNormOps for NdArray {
@@ -17,7 +17,11 @@ impl AddRmsNormOps for NdArray {
         affine: Affine<Self>,
         settings: Settings,
     ) -> (NdArrayTensor, NdArrayTensor) {
-        let (y, sum, _) = with_element!(x.dtype(), forward(x, residual, affine, settings, false));
+        let (y, sum, _) = with_element!(
+            OPERATION,
+            x.dtype(),
+            forward(x, residual, affine, settings, false)
+        );
         (y, sum)
     }
 
@@ -27,7 +31,11 @@ impl AddRmsNormOps for NdArray {
         affine: Affine<Self>,
         settings: Settings,
     ) -> (NdArrayTensor, NdArrayTensor, NdArrayTensor) {
-        let (y, sum, rstd) = with_element!(x.dtype(), forward(x, residual, affine, settings, true));
+        let (y, sum, rstd) = with_element!(
+            OPERATION,
+            x.dtype(),
+            forward(x, residual, affine, settings, true)
+        );
         (y, sum, rstd.expect("rstd was asked for"))
     }
 }

@@ -5,12 +5,12 @@ use burn_cubecl::kernel::into_contiguous;
 use burn_cubecl::tensor::CubeTensor;
 use fused_norm_kernels::cube::{self, Operand};
 
+use super::native::{expect, problem};
 use super::{GatedGradients, GatedRmsNormOps, GatedSettings, GatedWanted, decomposed};
 use crate::backend::cube::RowTensor;
 use crate::ops::rms_norm::Affine;
 use crate::ops::rms_norm::contract::statistic_type;
 use crate::ops::rms_norm::cube::{Types, column, rows_gradient};
-use crate::ops::rms_norm::native::{expect, problem};
 
 impl GatedRmsNormOps for CubeBackend {
     fn gated_rms_norm(
@@ -78,7 +78,7 @@ fn forward(
         x: x.rows(),
         operand: Operand::Gate(cube::Gate {
             rows: gate.rows(),
-            order,
+            order: order.into(),
         }),
         affine: types.affine(affine),
         with_rstd,
@@ -111,7 +111,7 @@ fn backward(
         affine: types.affine(affine),
         gate: Some(cube::Gate {
             rows: gate.rows(),
-            order,
+            order: order.into(),
         }),
         wanted: cube::Wanted {
             dx: wanted.norm.dx,

@@ -4,11 +4,10 @@ use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
 use fused_norm_kernels::cpu::{self, Normalised};
 
-use super::native::wanted_of;
-use super::{GatedGradients, GatedRmsNormOps, GatedSettings, GatedWanted};
+use super::native::{expect, problem, wanted_of};
+use super::{GatedGradients, GatedRmsNormOps, GatedSettings, GatedWanted, OPERATION};
 use crate::backend::flex::{FlexElement, RowTensor, dense, gradient, parameter, with_element};
 use crate::backend::parameters::Parameters;
-use crate::ops::rms_norm::native::{expect, problem};
 use crate::ops::rms_norm::{Affine, Gradient};
 
 impl GatedRmsNormOps for Flex {
@@ -18,7 +17,12 @@ impl GatedRmsNormOps for Flex {
         affine: Affine<Self>,
         settings: GatedSettings,
     ) -> FlexTensor {
-        with_element!(x.dtype(), forward(x, gate, affine, settings, false)).0
+        with_element!(
+            OPERATION,
+            x.dtype(),
+            forward(x, gate, affine, settings, false)
+        )
+        .0
     }
 
     fn gated_rms_norm_with_rstd(
@@ -27,7 +31,11 @@ impl GatedRmsNormOps for Flex {
         affine: Affine<Self>,
         settings: GatedSettings,
     ) -> (FlexTensor, FlexTensor) {
-        let (y, rstd) = with_element!(x.dtype(), forward(x, gate, affine, settings, true));
+        let (y, rstd) = with_element!(
+            OPERATION,
+            x.dtype(),
+            forward(x, gate, affine, settings, true)
+        );
         (y, rstd.expect("rstd was asked for"))
     }
 
@@ -41,6 +49,7 @@ impl GatedRmsNormOps for Flex {
         wanted: GatedWanted,
     ) -> GatedGradients<Self> {
         with_element!(
+            OPERATION,
             x.dtype(),
             backward([dy, x, gate, rstd], affine, settings, wanted)
         )
@@ -66,7 +75,7 @@ where
         x.rows::<T>(),
         cpu::Gate {
             rows: gate.rows::<T>(),
-            order,
+            order: order.into(),
         },
         parameters.affine(),
         with_rstd,
@@ -95,7 +104,7 @@ where
         x.rows::<T>(),
         cpu::Gate {
             rows: gate.rows::<T>(),
-            order,
+            order: order.into(),
         },
         rstd.storage::<T::Statistic>(),
         parameters.affine(),

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "autodiff")]
 mod autodiff;
+#[allow(deprecated)] // Of NdArray, which the generated dispatch names.
 mod contract;
 #[cfg(feature = "cube")]
 mod cube;
@@ -10,19 +11,24 @@ pub mod decomposed;
 mod flex;
 #[cfg(feature = "fusion")]
 mod fusion;
-#[cfg(any(feature = "flex", feature = "ndarray"))]
+#[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
 mod native;
+#[allow(deprecated)] // By Burn as a whole.
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod options;
 
 pub use contract::{GatedGradients, GatedRmsNormOps, GatedSettings, GatedWanted};
-pub use fused_norm_kernels::GateOrder;
+pub use options::GateOrder;
 
 use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::rms_norm::{RmsNormOptions, Rounding};
 use super::{axis, checks};
+
+/// The name in which arguments are refused.
+const OPERATION: &str = "gated_rms_norm";
 
 /// Root mean square normalisation of the last axis of `x`, multiplied by `silu(gate)` before or after.
 ///
@@ -49,6 +55,9 @@ use super::{axis, checks};
 /// - `gate` has another shape, type or device than `x`;
 /// - `options` ask for more than one rounding.
 ///
+/// A tensor with more elements than the device can index is refused when the call runs, which with
+/// Fusion is later.
+///
 /// # Example
 ///
 /// ```
@@ -73,7 +82,6 @@ pub fn gated_rms_norm<const D: usize>(
     order: GateOrder,
     options: RmsNormOptions,
 ) -> Tensor<D> {
-    const OPERATION: &str = "gated_rms_norm";
     assert!(
         options.rounding == Rounding::Once,
         "{OPERATION}: rounding is {:?}, expected Once",

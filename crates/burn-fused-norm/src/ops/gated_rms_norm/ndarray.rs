@@ -4,13 +4,12 @@ use burn::backend::ndarray::NdArrayTensor;
 use burn::backend::{NdArray, TensorMetadata};
 use fused_norm_kernels::cpu::{self, Normalised};
 
-use super::native::wanted_of;
-use super::{GatedGradients, GatedRmsNormOps, GatedSettings, GatedWanted};
+use super::native::{expect, problem, wanted_of};
+use super::{GatedGradients, GatedRmsNormOps, GatedSettings, GatedWanted, OPERATION};
 use crate::backend::ndarray::{
     DenseTensor, NdArrayElement, dense, gradient, parameter, with_element,
 };
 use crate::backend::parameters::Parameters;
-use crate::ops::rms_norm::native::{expect, problem};
 use crate::ops::rms_norm::{Affine, Gradient};
 
 impl GatedRmsNormOps for NdArray {
@@ -20,7 +19,12 @@ impl GatedRmsNormOps for NdArray {
         affine: Affine<Self>,
         settings: GatedSettings,
     ) -> NdArrayTensor {
-        with_element!(x.dtype(), forward(x, gate, affine, settings, false)).0
+        with_element!(
+            OPERATION,
+            x.dtype(),
+            forward(x, gate, affine, settings, false)
+        )
+        .0
     }
 
     fn gated_rms_norm_with_rstd(
@@ -29,7 +33,11 @@ impl GatedRmsNormOps for NdArray {
         affine: Affine<Self>,
         settings: GatedSettings,
     ) -> (NdArrayTensor, NdArrayTensor) {
-        let (y, rstd) = with_element!(x.dtype(), forward(x, gate, affine, settings, true));
+        let (y, rstd) = with_element!(
+            OPERATION,
+            x.dtype(),
+            forward(x, gate, affine, settings, true)
+        );
         (y, rstd.expect("rstd was asked for"))
     }
 
@@ -43,6 +51,7 @@ impl GatedRmsNormOps for NdArray {
         wanted: GatedWanted,
     ) -> GatedGradients<Self> {
         with_element!(
+            OPERATION,
             x.dtype(),
             backward([dy, x, gate, rstd], affine, settings, wanted)
         )
@@ -65,7 +74,7 @@ fn forward<T: NdArrayElement<Statistic = T>>(
         x.rows(norm.row_len),
         cpu::Gate {
             rows: gate.rows(norm.row_len),
-            order,
+            order: order.into(),
         },
         parameters.affine(),
         with_rstd,
@@ -90,7 +99,7 @@ fn backward<T: NdArrayElement<Statistic = T>>(
         x.rows(norm.row_len),
         cpu::Gate {
             rows: gate.rows(norm.row_len),
-            order,
+            order: order.into(),
         },
         rstd.values(),
         parameters.affine(),

@@ -8,7 +8,7 @@ use burn::tensor::Shape;
 use fused_norm_kernels::cpu::{self, Normalised};
 
 use super::native::{expect, problem, wanted_of};
-use super::{Affine, Gradient, Gradients, RmsNormOps, Settings, Wanted};
+use super::{Affine, Gradient, Gradients, OPERATION, RmsNormOps, Settings, Wanted};
 use crate::backend::flex::{
     FlexElement, RowTensor, dense, gradient, interleaved, interleaved_tensor, parameter,
     unique_dense, with_element,
@@ -18,7 +18,7 @@ use crate::backend::parameters::Parameters;
 
 impl RmsNormOps for Flex {
     fn rms_norm(x: FlexTensor, affine: Affine<Self>, settings: Settings) -> FlexTensor {
-        with_element!(x.dtype(), forward(x, affine, settings))
+        with_element!(OPERATION, x.dtype(), forward(x, affine, settings))
     }
 
     fn rms_norm_with_rstd(
@@ -26,7 +26,7 @@ impl RmsNormOps for Flex {
         affine: Affine<Self>,
         settings: Settings,
     ) -> (FlexTensor, FlexTensor) {
-        with_element!(x.dtype(), forward_with_rstd(x, affine, settings))
+        with_element!(OPERATION, x.dtype(), forward_with_rstd(x, affine, settings))
     }
 
     fn rms_norm_backward(
@@ -37,7 +37,11 @@ impl RmsNormOps for Flex {
         settings: Settings,
         wanted: Wanted,
     ) -> Gradients<Self> {
-        with_element!(x.dtype(), backward(dy, x, rstd, affine, settings, wanted))
+        with_element!(
+            OPERATION,
+            x.dtype(),
+            backward(dy, x, rstd, affine, settings, wanted)
+        )
     }
 }
 

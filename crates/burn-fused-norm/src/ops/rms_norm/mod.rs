@@ -2,6 +2,7 @@
 
 #[cfg(feature = "autodiff")]
 pub(super) mod autodiff;
+#[allow(deprecated)] // Of NdArray, which the generated dispatch names.
 pub(super) mod contract;
 #[cfg(feature = "cube")]
 pub(super) mod cube;
@@ -12,6 +13,7 @@ mod flex;
 pub(super) mod fusion;
 #[cfg(any(feature = "cube", feature = "flex", feature = "ndarray"))]
 pub(super) mod native;
+#[allow(deprecated)] // By Burn as a whole.
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod options;
@@ -23,6 +25,9 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 
 use super::{axis, checks};
+
+/// The name in which arguments are refused.
+const OPERATION: &str = "rms_norm";
 
 /// Root mean square normalisation of the last axis of `x`, or of another one, without a module.
 ///
@@ -51,6 +56,9 @@ use super::{axis, checks};
 ///   `groups`;
 /// - a tensor is quantised or of a type that its device lacks, or the tensors are on different devices.
 ///
+/// A tensor with more elements than the device can index is refused when the call runs, which with
+/// Fusion is later.
+///
 /// # Example
 ///
 /// ```
@@ -72,7 +80,6 @@ pub fn rms_norm<const D: usize>(
     beta: Option<Tensor<1>>,
     options: RmsNormOptions,
 ) -> Tensor<D> {
-    const OPERATION: &str = "rms_norm";
     let d_model = checks::d_model(OPERATION, &x, options.axis);
     let affine = checks::affine(OPERATION, &x, gamma, beta, d_model);
     let settings = options.settings_of(OPERATION, d_model);
@@ -98,6 +105,9 @@ pub fn rms_norm<const D: usize>(
 /// As [`rms_norm`], and if
 /// - `x` has one axis only, or `gamma` another shape than the last two of `x`;
 /// - `options` ask for groups, or for another axis than the last.
+///
+/// A tensor with more elements than the device can index is refused when the call runs, which with
+/// Fusion is later.
 ///
 /// # Example
 ///

@@ -10,15 +10,20 @@ use burn::backend::Backend;
 #[cfg(any(feature = "flex", feature = "ndarray"))]
 use fused_norm_kernels::cpu;
 
-use super::Settings;
+use super::{OPERATION, Settings};
 
 /// The rows of a tensor of this shape as a problem.
-pub(in crate::ops) fn problem(shape: &Shape, settings: Settings) -> Problem {
+pub(super) fn problem(shape: &Shape, settings: Settings) -> Problem {
+    problem_of(OPERATION, shape, settings)
+}
+
+/// [`problem`] of another operation.
+pub(in crate::ops) fn problem_of(operation: &str, shape: &Shape, settings: Settings) -> Problem {
     let row_len = settings.row_len;
     let rows = shape.num_elements().checked_div(row_len).unwrap_or(0);
     let problem = Problem::new(rows, row_len, settings.stat_len, settings.epsilon)
         .and_then(|problem| problem.with_gamma_rows(settings.gamma_rows));
-    expect(problem)
+    expect_of(operation, problem)
         .with_zero_centered(settings.zero_centered)
         .with_rounding(settings.rounding.into())
 }
@@ -34,7 +39,12 @@ pub(in crate::ops) fn wanted_of<B: Backend>(affine: &Affine<B>, wanted: Wanted) 
     }
 }
 
-/// For arguments that [`rms_norm`](super::rms_norm) has checked.
-pub(in crate::ops) fn expect<T>(result: Result<T, Error>) -> T {
-    result.unwrap_or_else(|error| panic!("rms_norm: {error}"))
+/// What the kernels return for arguments that the door has checked.
+pub(super) fn expect<T>(result: Result<T, Error>) -> T {
+    expect_of(OPERATION, result)
+}
+
+/// [`expect`] of another operation, in whose name is refused what the kernels refuse.
+pub(in crate::ops) fn expect_of<T>(operation: &str, result: Result<T, Error>) -> T {
+    result.unwrap_or_else(|error| panic!("{operation}: {error}"))
 }

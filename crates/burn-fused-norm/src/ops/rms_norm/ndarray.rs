@@ -7,7 +7,7 @@ use burn::backend::{NdArray, TensorMetadata};
 use fused_norm_kernels::cpu::{self, Normalised};
 
 use super::native::{expect, problem, wanted_of};
-use super::{Affine, Gradient, Gradients, RmsNormOps, Settings, Wanted};
+use super::{Affine, Gradient, Gradients, OPERATION, RmsNormOps, Settings, Wanted};
 use crate::backend::ndarray::{
     DenseTensor, InterleavedTensor, NdArrayElement, dense, gradient, parameter, unique_dense,
     with_element,
@@ -16,7 +16,7 @@ use crate::backend::parameters::Parameters;
 
 impl RmsNormOps for NdArray {
     fn rms_norm(x: NdArrayTensor, affine: Affine<Self>, settings: Settings) -> NdArrayTensor {
-        with_element!(x.dtype(), forward(x, affine, settings))
+        with_element!(OPERATION, x.dtype(), forward(x, affine, settings))
     }
 
     fn rms_norm_with_rstd(
@@ -24,7 +24,7 @@ impl RmsNormOps for NdArray {
         affine: Affine<Self>,
         settings: Settings,
     ) -> (NdArrayTensor, NdArrayTensor) {
-        with_element!(x.dtype(), forward_with_rstd(x, affine, settings))
+        with_element!(OPERATION, x.dtype(), forward_with_rstd(x, affine, settings))
     }
 
     fn rms_norm_backward(
@@ -35,7 +35,11 @@ impl RmsNormOps for NdArray {
         settings: Settings,
         wanted: Wanted,
     ) -> Gradients<Self> {
-        with_element!(x.dtype(), backward(dy, x, rstd, affine, settings, wanted))
+        with_element!(
+            OPERATION,
+            x.dtype(),
+            backward(dy, x, rstd, affine, settings, wanted)
+        )
     }
 }
 

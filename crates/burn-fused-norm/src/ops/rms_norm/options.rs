@@ -1,7 +1,7 @@
 use burn::serde::{Deserialize, Serialize};
 use fused_norm_kernels::stat_len;
 
-use super::Settings;
+use super::{OPERATION, Settings};
 
 /// Where a row is rounded to x's type on its way to y.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -125,7 +125,7 @@ impl RmsNormOptions {
     ///
     /// If a value is out of its range.
     pub fn settings(&self, d_model: usize) -> Settings {
-        self.settings_of("rms_norm", d_model)
+        self.settings_of(OPERATION, d_model)
     }
 
     /// [`settings`](Self::settings) that refuses in the name of `operation`.
