@@ -15,7 +15,7 @@ pub enum Error {
     },
     /// Epsilon is not finite, or not greater than zero.
     Epsilon(f64),
-    /// The problem has more elements than an address can count.
+    /// The problem, or what it reads, has more elements than a buffer can hold.
     TooLarge {
         /// Rows of the problem.
         rows: usize,
@@ -104,7 +104,7 @@ impl fmt::Display for Error {
             Self::TooLarge { rows, row_len } => {
                 write!(
                     f,
-                    "{rows} rows of {row_len} elements are more than usize can count"
+                    "{rows} rows of {row_len} elements are more than a buffer can hold"
                 )
             }
             Self::GammaRows { gamma_rows, rows } => write!(
