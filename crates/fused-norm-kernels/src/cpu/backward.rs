@@ -7,8 +7,7 @@ use core::mem::MaybeUninit;
 use super::affine::{Affine, check_length};
 use super::factors::{Factors, GammaRows};
 use super::row::{
-    Copied, Discard, InPlace, New, Ones, Same, Streamed, accumulate, correlate, fence,
-    input_gradient,
+    Copied, Discard, InPlace, New, Ones, Same, Streaming, accumulate, correlate, input_gradient,
 };
 use super::split::{self, streams};
 use super::sums::Sums;
@@ -214,7 +213,7 @@ fn gradient_rows<T: Element>(
         rows,
         mut source,
     } = task;
-    let stream = streams::<T>(problem);
+    let stream = Streaming::when(streams::<T>(problem));
     let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
     let mut parameters = GammaRows::of(saved.affine, problem, first_row);
     for index in 0..rows {
@@ -248,19 +247,19 @@ fn gradient_rows<T: Element>(
         let k = problem.stat_len();
         let mean = Same(T::Statistic::from_f64(sum / k as f64));
         let rstd = Same(rstd);
-        match (&mut source, stream) {
+        match (&mut source, &stream) {
             (Source::Sums(_), _) => {}
-            (Source::Copied(dy, dx), true) => {
+            (Source::Copied(dy, dx), Some(stream)) => {
                 let row = Copied {
                     from: dy.row(row, row_len),
-                    to: Streamed(&mut dx[range]),
+                    to: stream.to(&mut dx[range]),
                 };
                 match gamma {
                     Some(gamma) => input_gradient::<T>(row, x, rstd, gamma, mean, k),
                     None => input_gradient::<T>(row, x, rstd, Ones, mean, k),
                 }
             }
-            (Source::Copied(dy, dx), false) => {
+            (Source::Copied(dy, dx), None) => {
                 let row = Copied {
                     from: dy.row(row, row_len),
                     to: New(&mut dx[range]),
@@ -278,9 +277,6 @@ fn gradient_rows<T: Element>(
                 }
             }
         }
-    }
-    if stream {
-        fence();
     }
     sums
 }

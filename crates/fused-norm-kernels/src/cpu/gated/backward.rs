@@ -7,7 +7,7 @@ use super::Gate;
 use crate::cpu::affine::check_length;
 use crate::cpu::factors::{Factors, GammaRows};
 use crate::cpu::row::{
-    Formed, Memory, Multiplied, Product, Same, Scratch, accumulate, columns, correlate, fence,
+    Formed, Memory, Multiplied, Product, Same, Scratch, Streaming, accumulate, columns, correlate,
     input_gradient, normalise_compactly, open, open_with_slope,
 };
 use crate::cpu::split::{self, streams};
@@ -174,7 +174,7 @@ fn gradient_rows<T: Element>(
     mut task: Task<'_, T>,
 ) -> Sums<T::Statistic> {
     let row_len = problem.row_len();
-    let stream = streams::<T>(problem);
+    let stream = Streaming::when(streams::<T>(problem));
     let wanted = saved.wanted;
     let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
     let mut silu = Scratch::new(row_len);
@@ -198,8 +198,8 @@ fn gradient_rows<T: Element>(
             slope: slope.row(),
             rstd: saved.rstd[row],
             affine,
-            dx: dx.map(|dx| Memory::new(dx, stream)),
-            dgate: dgate.map(|dgate| Memory::new(dgate, stream)),
+            dx: dx.map(|dx| Memory::new(dx, stream.as_ref())),
+            dgate: dgate.map(|dgate| Memory::new(dgate, stream.as_ref())),
             dgamma: wanted.dgamma.then(|| &mut sums.dgamma[columns.clone()]),
             dbeta: wanted.dbeta.then(|| &mut sums.dbeta[columns]),
         };
@@ -207,9 +207,6 @@ fn gradient_rows<T: Element>(
             GateOrder::AfterNorm => after_norm(problem, row),
             GateOrder::BeforeNorm => before_norm(problem, row),
         }
-    }
-    if stream {
-        fence();
     }
     sums
 }

@@ -7,7 +7,7 @@ use super::tiles::{Grid, Share, Tile, TileMemory};
 use crate::cpu::affine::check_length;
 use crate::cpu::backward::{Gradients, Wanted, check_saved};
 use crate::cpu::row::{
-    Copied, EachRow, Kept, Memory, Same, accumulate_each, columns, correlate_each, fence,
+    Copied, EachRow, Kept, Memory, Same, Streaming, accumulate_each, columns, correlate_each,
     input_gradient,
 };
 use crate::cpu::split::{self, streams};
@@ -129,7 +129,7 @@ fn gradient_tiles<T: Element>(
     mut task: Task<'_, T>,
 ) -> Sums<T::Statistic> {
     let wanted = saved.wanted;
-    let stream = streams::<T>(problem) && saved.x.has_whole_lines();
+    let stream = Streaming::when(streams::<T>(problem) && saved.x.has_whole_lines());
     let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
     let tiles = match &task {
         Task::Gradients(dx) => dx.tiles(),
@@ -153,11 +153,8 @@ fn gradient_tiles<T: Element>(
             tile,
             &mut kept,
             &mut sums,
-            dx.map(|dx| (dx.tile(index), stream)),
+            dx.map(|dx| (dx.tile(index), stream.as_ref())),
         );
-    }
-    if stream {
-        fence();
     }
     sums
 }
@@ -170,7 +167,7 @@ fn gradient_tile<T: Element>(
     tile: Tile,
     kept: &mut [Kept<T>; 2],
     sums: &mut Sums<T::Statistic>,
-    dx: Option<(TileMemory<'_, T>, bool)>,
+    dx: Option<(TileMemory<'_, T>, Option<&Streaming>)>,
 ) {
     let (row_len, k, wanted) = (problem.row_len(), problem.stat_len(), saved.wanted);
     let dy = |j| saved.dy.line(tile, j);
