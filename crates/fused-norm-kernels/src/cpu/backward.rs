@@ -10,7 +10,7 @@ use super::row::{
     Copied, Discard, InPlace, New, Ones, Same, Streaming, accumulate, correlate, input_gradient,
 };
 use super::split::{self, streams};
-use super::sums::Sums;
+use super::sums::{Sums, TaskSums};
 use super::{Element, Rows};
 use crate::{Error, Problem};
 
@@ -214,9 +214,12 @@ fn gradient_rows<T: Element>(
         mut source,
     } = task;
     let stream = Streaming::when(streams::<T>(problem));
-    let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
+    let turns = problem.gamma_rows();
+    let mut running = TaskSums::zeros(problem, wanted.dgamma, wanted.dbeta, turns);
     let mut parameters = GammaRows::of(saved.affine, problem, first_row);
     for index in 0..rows {
+        running.begin();
+        let sums = &mut running.sums;
         let (columns, affine) = parameters.take();
         let row = first_row + index;
         let x = saved.x.row(row, row_len);
@@ -278,5 +281,5 @@ fn gradient_rows<T: Element>(
             }
         }
     }
-    sums
+    running.finish()
 }

@@ -11,7 +11,7 @@ use crate::cpu::row::{
     input_gradient, normalise_compactly, open, open_with_slope,
 };
 use crate::cpu::split::{self, streams};
-use crate::cpu::sums::Sums;
+use crate::cpu::sums::{Sums, TaskSums};
 use crate::cpu::{Affine, Element, Rows};
 use crate::{Error, GateOrder, Problem, Rounding};
 
@@ -176,11 +176,14 @@ fn gradient_rows<T: Element>(
     let row_len = problem.row_len();
     let stream = Streaming::when(streams::<T>(problem));
     let wanted = saved.wanted;
-    let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
+    let turns = problem.gamma_rows();
+    let mut running = TaskSums::zeros(problem, wanted.dgamma, wanted.dbeta, turns);
     let mut silu = Scratch::new(row_len);
     let mut slope = Scratch::new(if wanted.dgate { row_len } else { 0 });
     let mut parameters = GammaRows::of(saved.affine, problem, task.first_row);
     for index in 0..task.rows {
+        running.begin();
+        let sums = &mut running.sums;
         let (columns, affine) = parameters.take();
         let row = task.first_row + index;
         let range = index * row_len..(index + 1) * row_len;
@@ -208,7 +211,7 @@ fn gradient_rows<T: Element>(
             GateOrder::BeforeNorm => before_norm(problem, row),
         }
     }
-    sums
+    running.finish()
 }
 
 /// One row of the task.

@@ -11,7 +11,7 @@ use crate::cpu::row::{
     input_gradient,
 };
 use crate::cpu::split::{self, streams};
-use crate::cpu::sums::Sums;
+use crate::cpu::sums::{Sums, TaskSums};
 use crate::cpu::{Affine, Element};
 use crate::{Error, Problem};
 
@@ -130,7 +130,7 @@ fn gradient_tiles<T: Element>(
 ) -> Sums<T::Statistic> {
     let wanted = saved.wanted;
     let stream = Streaming::when(streams::<T>(problem) && saved.x.has_whole_lines());
-    let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
+    let mut running = TaskSums::zeros(problem, wanted.dgamma, wanted.dbeta, 1);
     let tiles = match &task {
         Task::Gradients(dx) => dx.tiles(),
         Task::Sums(first, end) => *first..*end,
@@ -142,6 +142,7 @@ fn gradient_tiles<T: Element>(
     };
     let mut kept = [(); 2].map(|()| Kept::new(lines, saved.grid.width()));
     for index in tiles {
+        running.begin();
         let tile = saved.grid.tile(index);
         let dx = match &mut task {
             Task::Gradients(dx) => Some(&mut *dx),
@@ -152,11 +153,11 @@ fn gradient_tiles<T: Element>(
             saved,
             tile,
             &mut kept,
-            &mut sums,
+            &mut running.sums,
             dx.map(|dx| (dx.tile(index), stream.as_ref())),
         );
     }
-    sums
+    running.finish()
 }
 
 /// `dx` is where dx goes, and whether past the caches.
