@@ -29,6 +29,11 @@ pub enum Error {
         /// Rows of the problem.
         rows: usize,
     },
+    /// gamma has several rows where rows lie side by side: neighbours would need different ones.
+    GammaRowsSideBySide {
+        /// Rows of gamma.
+        gamma_rows: usize,
+    },
     /// The rows of the problem are not whole groups of rows that lie side by side.
     Inner {
         /// Rows side by side.
@@ -110,6 +115,10 @@ impl fmt::Display for Error {
             Self::GammaRows { gamma_rows, rows } => write!(
                 f,
                 "gamma has {gamma_rows} rows, expected a divisor of the {rows} rows of x"
+            ),
+            Self::GammaRowsSideBySide { gamma_rows } => write!(
+                f,
+                "gamma has {gamma_rows} rows, expected 1 for rows that lie side by side"
             ),
             Self::Inner { inner, rows } => write!(
                 f,
