@@ -43,7 +43,17 @@ struct Saved<'a, T: Element> {
     affine: Affine<'a, T::Statistic>,
 }
 
-/// The gradients of [`forward`](super::forward), from `dy` and what the forward pass had and saved.
+/// The wanted gradients of [`forward`](super::forward()), from `dy` and what the forward pass had and
+/// saved:
+///
+/// ```text
+/// a_j  = dy_j · gamma_j        c = Σ_j a_j · x_j
+/// dx_j = rstd · (a_j − [j < stat_len] · (x_j·rstd) · ((c·rstd)/stat_len))
+/// dgamma_j = Σ_rows dy_j · x_j·rstd        dbeta_j = Σ_rows dy_j
+/// ```
+///
+/// The sums are over the rows that take the same row of gamma. Where the factor is `1 + gamma`, it is so
+/// here as well; where a row is rounded on its way to y does not count.
 ///
 /// # Errors
 ///

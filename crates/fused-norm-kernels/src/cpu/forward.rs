@@ -19,7 +19,15 @@ pub struct Normalised<T: Element> {
     pub rstd: Option<Vec<T::Statistic>>,
 }
 
-/// `y`, dense.
+/// y of every row, dense:
+///
+/// ```text
+/// rstd = 1/√((1/stat_len)·Σ_{i<stat_len} x_i² + epsilon)
+/// y_j  = x_j · rstd · gamma_j + beta_j
+/// ```
+///
+/// where gamma and beta are there; row r takes row `r % gamma_rows` of them. It is rounded once, or as
+/// [`Rounding`](crate::Rounding) says.
 ///
 /// # Errors
 ///
@@ -46,7 +54,8 @@ pub fn forward<T: Element>(
     Ok((T::instances().forward)(problem, x, affine, false)?.y)
 }
 
-/// `y`, dense, and the rstd of every row.
+/// y of every row, dense, as [`forward`] computes it, and its rstd, in the type of computation: what
+/// [`backward`](super::backward()) needs.
 ///
 /// # Errors
 ///

@@ -41,8 +41,20 @@ pub struct GatedGradients<T: Element> {
     pub dbeta: Option<Vec<T::Statistic>>,
 }
 
-/// The gradients of [`gated_forward`](super::gated_forward), from `dy` and what the forward pass had
-/// and saved.
+/// The wanted gradients of [`gated_forward`](super::gated_forward), from `dy` and what the forward pass
+/// had and saved. With `s(v) = v·σ(v)` and `s'(v) = σ(v)·(1 + v·σ(−v))`: where the gate is behind the
+/// normalisation, `dy·s(gate)` takes the part of dy in the formulas of
+/// [`backward`](crate::cpu::backward()), and
+///
+/// ```text
+/// dgate_j = dy_j · (x_j·rstd·gamma_j + beta_j) · s'(gate_j)
+/// ```
+///
+/// Where it is before it, `u = x·s(gate)` takes the part of x, and, with the du that they give for it,
+///
+/// ```text
+/// dx_j = du_j · s(gate_j)        dgate_j = du_j · x_j · s'(gate_j)
+/// ```
 ///
 /// # Errors
 ///
