@@ -1,11 +1,10 @@
-//! Every variant of the operation in f64, written as its formulas are: what the kernels are compared
-//! with where the judge's catalogue has no case.
+//! What the kernels are compared with where the judge's catalogue has no case: its oracle, and its
+//! tolerance for every element.
 
 use fused_norm_kernels::cube::OperandKind;
 use fused_norm_kernels::{GateOrder, Problem, Rounding};
-use fused_norm_testkit::FloatKind;
-
-use crate::numbers::{bytes, values};
+use fused_norm_testkit::oracle::{self, Backward, Exact, Forward};
+use fused_norm_testkit::{FloatKind, Tolerance, case, tolerance};
 
 /// What an operation reads, as the device holds it.
 #[derive(Debug, Clone, Default)]
@@ -22,215 +21,204 @@ pub struct Inputs {
     pub beta: Option<Vec<f64>>,
 }
 
-/// What both passes give, not rounded but where the operation says so.
+/// The kinds of x, gamma and beta.
+#[derive(Debug, Clone, Copy)]
+pub struct Kinds {
+    /// Of the rows.
+    pub x: FloatKind,
+    /// Of the scale.
+    pub gamma: FloatKind,
+    /// Of the shift.
+    pub beta: FloatKind,
+}
+
+impl Kinds {
+    /// The kind of the statistic.
+    pub fn statistic(&self) -> FloatKind {
+        self.x.statistic()
+    }
+}
+
+/// Values, and between which each may be.
 #[derive(Debug, Clone, Default)]
+pub struct Bounds(Vec<[f64; 3]>);
+
+impl Bounds {
+    fn new(exact: Exact, tolerance: &Tolerance) -> Self {
+        let round = |value| tolerance.output.round(value);
+        let each = exact.values.into_iter().zip(exact.magnitudes);
+        let bounds = each.map(|(want, magnitude)| {
+            let slack = tolerance.slack(magnitude);
+            [round(want - slack), want, round(want + slack)]
+        });
+        Self(bounds.collect())
+    }
+
+    /// What is wrong with values, if anything.
+    pub fn wrong(&self, what: &str, got: &[f64]) -> Option<String> {
+        if got.len() != self.0.len() {
+            return Some(format!("{what}: {} values of {}", got.len(), self.0.len()));
+        }
+        let wrong = |got: f64, low: f64, high: f64| !(low <= got && got <= high);
+        let at = (0..got.len()).find(|&at| wrong(got[at], self.0[at][0], self.0[at][2]))?;
+        let [low, want, high] = self.0[at];
+        let got = got[at];
+        Some(format!(
+            "{what}: {got:e} at {at}, expected {want:e}, {low:e} to {high:e}"
+        ))
+    }
+}
+
+/// What both passes give.
+#[derive(Debug, Clone)]
 pub struct Reference {
     /// The normalised rows.
-    pub y: Vec<f64>,
+    pub y: Bounds,
     /// `x + residual`.
-    pub sum: Vec<f64>,
+    pub sum: Bounds,
     /// One value a row.
-    pub rstd: Vec<f64>,
+    pub rstd: Bounds,
     /// The gradient of x; of the sum where there is a residual.
-    pub dx: Vec<f64>,
+    pub dx: Bounds,
     /// The gradient of the gate.
-    pub dgate: Vec<f64>,
+    pub dgate: Bounds,
     /// As long as gamma.
-    pub dgamma: Vec<f64>,
+    pub dgamma: Bounds,
     /// As long as beta.
-    pub dbeta: Vec<f64>,
-    /// The largest sum of the absolute values of the terms of dgamma, and of dbeta.
-    pub terms: [f64; 2],
+    pub dbeta: Bounds,
 }
 
-/// The numbers that this kind has nearest to these.
-pub fn rounded(kind: FloatKind, numbers: &[f64]) -> Vec<f64> {
-    values(kind, &bytes(kind, numbers))
-}
-
-fn sigmoid(v: f64) -> f64 {
-    1.0 / (1.0 + (-v).exp())
-}
-
-fn silu(v: f64) -> f64 {
-    v * sigmoid(v)
-}
-
-fn silu_derivative(v: f64) -> f64 {
-    sigmoid(v) * (1.0 + v * (1.0 - sigmoid(v)))
-}
-
-/// Both passes over rows of `kind`.
+/// Both passes over rows of these kinds.
 pub fn reference(
     problem: &Problem,
     operand: OperandKind,
-    kind: FloatKind,
+    kinds: Kinds,
     inputs: &Inputs,
 ) -> Reference {
-    let mut all = Reference {
-        dgamma: vec![0.0; problem.gamma_len()],
-        dbeta: vec![0.0; problem.gamma_len()],
-        ..Reference::default()
-    };
-    let mut terms = [all.dgamma.clone(), all.dbeta.clone()];
-    let row_len = problem.row_len();
-    for row in 0..problem.rows() {
-        let range = row * row_len..(row + 1) * row_len;
-        let second = inputs.second.get(range.clone()).unwrap_or_default();
-        let row_inputs = Row {
-            x: &inputs.x[range.clone()],
-            second,
-            dy: &inputs.dy[range],
-            gamma_start: row % problem.gamma_rows() * row_len,
-        };
-        add_row(
-            problem,
-            operand,
-            kind,
-            inputs,
-            &row_inputs,
-            &mut all,
-            &mut terms,
-        );
-    }
-    all.terms = terms.map(|terms| terms.into_iter().fold(0.0, f64::max));
-    all
-}
-
-struct Row<'a> {
-    x: &'a [f64],
-    second: &'a [f64],
-    dy: &'a [f64],
-    gamma_start: usize,
-}
-
-fn add_row(
-    problem: &Problem,
-    operand: OperandKind,
-    kind: FloatKind,
-    inputs: &Inputs,
-    row: &Row,
-    all: &mut Reference,
-    terms: &mut [Vec<f64>; 2],
-) {
     let (n, k) = (problem.row_len(), problem.stat_len());
-    let parameter = |values: &Option<Vec<f64>>, j: usize, or: f64| {
-        values
-            .as_ref()
-            .map_or(or, |values| values[row.gamma_start + j])
+    let factors = inputs.gamma.as_ref().map(|gamma| factors(problem, gamma));
+    let exact = oracle::Problem {
+        row_len: n,
+        stat_len: k,
+        epsilon: problem.epsilon(),
+        gamma: factors.as_deref(),
+        beta: inputs.beta.as_deref(),
     };
-    let factor = |j: usize| match problem.zero_centered() && inputs.gamma.is_some() {
-        true => 1.0 + parameter(&inputs.gamma, j, 0.0),
-        false => parameter(&inputs.gamma, j, 1.0),
-    };
-    let beta = |j: usize| parameter(&inputs.beta, j, 0.0);
-    let gates_before = operand == OperandKind::Gate(GateOrder::BeforeNorm);
-    let gates_after = operand == OperandKind::Gate(GateOrder::AfterNorm);
-    let mut u: Vec<f64> = (0..n)
-        .map(|j| match operand {
-            OperandKind::Residual => row.x[j] + row.second[j],
-            _ if gates_before => row.x[j] * silu(row.second[j]),
-            _ => row.x[j],
-        })
-        .collect();
-    let mean = u[..k].iter().map(|u| u * u).sum::<f64>() / k as f64;
-    let rstd = 1.0 / (mean + problem.epsilon()).sqrt();
-    let step = |value: f64| rounded(kind, &[value])[0];
+    let (forward, backward) = passes(operand, kinds, inputs, &exact);
+    let of = |exact, kind, summed| Bounds::new(exact, &tolerance(kind, kinds.statistic(), summed));
     let each_step = problem.rounding() == Rounding::BeforeGamma
+        && kinds.x != kinds.statistic()
         && inputs.gamma.is_some()
         && !matches!(operand, OperandKind::Gate(_));
-    for (j, u) in u.iter().enumerate() {
-        let mut y = u * rstd;
-        if each_step {
-            y = step(y) * step(factor(j));
-            if inputs.beta.is_some() {
-                y = step(y) + step(beta(j));
-            }
-        } else {
-            y = y * factor(j) + beta(j);
+    let y = match factors.as_ref().filter(|_| each_step) {
+        Some(factors) => {
+            let plain = oracle::Problem {
+                gamma: None,
+                beta: None,
+                ..exact
+            };
+            let normalised = passes(operand, kinds, inputs, &plain).0.y;
+            in_steps(normalised, kinds, k, factors, inputs.beta.as_deref())
         }
-        if gates_after {
-            y *= silu(row.second[j]);
-        }
-        all.y.push(y);
+        None => of(forward.y, kinds.x, k),
+    };
+    // One addition, rounded to its nearest.
+    let nearest = Tolerance {
+        relative: 0.0,
+        ..tolerance(kinds.x, kinds.statistic(), 0)
+    };
+    let rows = problem.rows() / problem.gamma_rows();
+    let rstd = Exact {
+        magnitudes: forward.rstd.clone(),
+        values: forward.rstd,
+    };
+    Reference {
+        y,
+        sum: Bounds::new(forward.sum.unwrap_or_default(), &nearest),
+        rstd: of(rstd, kinds.statistic(), k),
+        dx: of(backward.dx, kinds.x, n),
+        dgate: of(backward.dsecond.unwrap_or_default(), kinds.x, n),
+        dgamma: of(backward.dgamma, kinds.gamma, rows.max(k)),
+        dbeta: of(backward.dbeta, kinds.beta, rows),
     }
-    all.rstd.push(rstd);
-    if operand == OperandKind::Residual {
-        all.sum.extend(&u);
-        u = rounded(kind, &u);
-    }
+}
 
-    let dn: Vec<f64> = (0..n)
-        .map(|j| match gates_after {
-            true => row.dy[j] * silu(row.second[j]),
-            false => row.dy[j],
-        })
-        .collect();
-    let c: f64 = (0..n).map(|j| dn[j] * factor(j) * u[j]).sum();
-    for j in 0..n {
-        let reads = if j < k { 1.0 } else { 0.0 };
-        let du = rstd * dn[j] * factor(j) - reads * rstd.powi(3) / k as f64 * c * u[j];
-        let column = row.gamma_start + j;
-        let [dgamma, dbeta] = [dn[j] * u[j] * rstd, dn[j]];
-        all.dgamma[column] += dgamma;
-        all.dbeta[column] += dbeta;
-        terms[0][column] += dgamma.abs();
-        terms[1][column] += dbeta.abs();
-        if gates_before {
-            all.dx.push(du * silu(row.second[j]));
-            all.dgate
-                .push(du * row.x[j] * silu_derivative(row.second[j]));
-        } else {
-            all.dx.push(du);
+fn factors(problem: &Problem, gamma: &[f64]) -> Vec<f64> {
+    let centre = match problem.zero_centered() {
+        true => 1.0,
+        false => 0.0,
+    };
+    gamma.iter().map(|gamma| centre + gamma).collect()
+}
+
+fn passes(
+    operand: OperandKind,
+    kinds: Kinds,
+    inputs: &Inputs,
+    exact: &oracle::Problem<'_>,
+) -> (Forward, Backward) {
+    let (x, dy, second) = (&inputs.x, &inputs.dy, &inputs.second);
+    match operand {
+        OperandKind::None => (oracle::forward(x, exact), oracle::backward(x, dy, exact)),
+        OperandKind::Residual => {
+            let sums: Vec<f64> = x.iter().zip(second).map(|(x, by)| x + by).collect();
+            let mut forward = oracle::forward(&sums, exact);
+            // What the backward pass reads.
+            let kept: Vec<f64> = sums.iter().map(|&sum| kinds.x.round(sum)).collect();
+            let backward = oracle::backward_with_rstd(&kept, &forward.rstd, dy, exact);
+            forward.sum = Some(Exact {
+                magnitudes: sums.iter().map(|sum| sum.abs()).collect(),
+                values: sums,
+            });
+            (forward, backward)
         }
-        if gates_after {
-            let normalised = u[j] * rstd * factor(j) + beta(j);
-            all.dgate
-                .push(row.dy[j] * normalised * silu_derivative(row.second[j]));
+        OperandKind::Gate(order) => {
+            let gate = oracle::Gate {
+                values: second,
+                order: match order {
+                    GateOrder::AfterNorm => case::GateOrder::AfterNorm,
+                    GateOrder::BeforeNorm => case::GateOrder::BeforeNorm,
+                },
+                statistic: kinds.statistic(),
+            };
+            (
+                oracle::gated_forward(x, gate, exact),
+                oracle::gated_backward(x, gate, dy, exact),
+            )
         }
     }
 }
 
-/// What is wrong with values of a kind, if anything: one is too far off, or, where the kind has 16 bits,
-/// fewer than `exact` of them are the correctly rounded ones. `terms` is the size of what they are sums of,
-/// if that is larger than they are.
-pub fn differences(
-    what: &str,
-    kind: FloatKind,
-    statistic: FloatKind,
-    (got, wanted): (&[f64], &[f64]),
-    terms: f64,
-    exact: f64,
-) -> Option<String> {
-    if got.len() != wanted.len() {
-        return Some(format!("{what}: {} values of {}", got.len(), wanted.len()));
-    }
-    let ulp = |kind| match kind {
-        FloatKind::F64 => f64::EPSILON,
-        FloatKind::F32 => f64::from(f32::EPSILON),
-        FloatKind::F16 => 2f64.powi(-10),
-        FloatKind::BF16 => 2f64.powi(-7),
-    };
-    let largest = wanted.iter().fold(terms, |most, w| most.max(w.abs()));
-    let slack = 40.0 * ulp(statistic) * largest + 1e-30;
-    let allowed = |w: f64| {
-        // Numbers below f16's normal ones are further apart.
-        let smallest = if kind == FloatKind::F16 {
-            2f64.powi(-24)
-        } else {
-            0.0
+/// y where it is rounded after every step: `x·rstd` is right within the tolerance, and every later step
+/// is monotone in what it is given. The factor may go through the statistic's kind.
+fn in_steps(
+    normalised: Exact,
+    kinds: Kinds,
+    stat_len: usize,
+    factors: &[f64],
+    beta: Option<&[f64]>,
+) -> Bounds {
+    let (kind, statistic) = (kinds.x, kinds.statistic());
+    let tolerance = tolerance(kind, statistic, stat_len);
+    let step = |value: f64| kind.round(statistic.round(value));
+    let bounds = |(index, (value, magnitude)): (usize, (f64, f64))| {
+        // Row r takes row `r % gamma_rows` of them.
+        let column = index % factors.len();
+        let factor = factors[column];
+        let y = |normalised: f64, factor: f64| {
+            let y = step(kind.round(normalised) * factor);
+            beta.map_or(y, |beta| step(y + step(beta[column])))
         };
-        w.abs() * ulp(kind).max(8.0 * ulp(statistic)) + slack + smallest
+        let slack = tolerance.slack(magnitude);
+        let ends = [value - slack, value + slack]
+            .map(|end| [kind.round(factor), step(factor)].map(|factor| y(end, factor)))
+            .concat();
+        let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        // Hardware may flush a product.
+        let smallest = tolerance.absolute;
+        [low - smallest, y(value, step(factor)), high + smallest]
     };
-    for (at, (&g, &w)) in got.iter().zip(wanted).enumerate() {
-        let off = (g - w).abs();
-        if off.is_nan() || off > allowed(w) {
-            return Some(format!("{what}: {g} at {at}, expected {w}"));
-        }
-    }
-    let right = rounded(kind, wanted);
-    let same = got.iter().zip(&right).filter(|(g, r)| g == r).count();
-    let share = same as f64 / got.len().max(1) as f64;
-    (kind != statistic && !got.is_empty() && share < exact)
-        .then(|| format!("{what}: {share} of {} are correctly rounded", got.len()))
+    let each = normalised.values.into_iter().zip(normalised.magnitudes);
+    Bounds(each.enumerate().map(bounds).collect())
 }

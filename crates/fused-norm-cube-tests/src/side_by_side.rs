@@ -1,4 +1,4 @@
-//! One operation on rows that lie side by side, run on a device and compared with the reference for
+//! One operation on rows that lie side by side, run on a device and compared with the oracle for
 //! rows one after the other.
 
 use cubecl::client::Client;
@@ -8,7 +8,7 @@ use fused_norm_kernels::cube::{
 use fused_norm_testkit::FloatKind;
 
 use crate::numbers::{bytes, elem, values};
-use crate::reference::{Reference, differences, reference};
+use crate::reference::{Bounds, reference};
 use crate::trial::Trial;
 
 /// An operation, and how many rows lie side by side.
@@ -48,6 +48,18 @@ impl SideBySide {
             }
         }
         values
+    }
+
+    /// Rows one after the other, from dense groups of rows side by side.
+    fn apart(&self, beside: &[f64]) -> Vec<f64> {
+        let row_len = self.rows.problem.row_len();
+        let place = |index: usize| {
+            let (row, j) = (index / row_len, index % row_len);
+            row / self.inner * self.dense() + j * self.inner + row % self.inner
+        };
+        (0..beside.len())
+            .map(|index| beside[place(index)])
+            .collect()
     }
 
     /// Rows side by side, with so many elements between the groups.
@@ -96,7 +108,7 @@ impl SideBySide {
         let some = |kind, handle: Option<_>| handle.map_or(vec![], |handle| read(kind, handle));
         [
             read(kind, normalised.y),
-            read(statistic(kind), rstd),
+            read(self.rows.kinds().statistic(), rstd),
             some(kind, gradients.dx),
             some(self.rows.gamma_kind, gradients.dgamma),
             some(self.rows.beta_kind, gradients.dbeta),
@@ -108,63 +120,23 @@ impl SideBySide {
         let Trial {
             problem,
             operand,
-            kind,
             inputs,
             ..
         } = &self.rows;
-        let Reference {
-            y,
-            rstd,
-            dx,
-            dgamma,
-            dbeta,
-            terms,
-            ..
-        } = reference(problem, *operand, *kind, inputs);
-        let beside = |rows: &[f64]| self.beside(rows, self.dense());
-        let pick = |wanted: bool, values: Vec<f64>| if wanted { values } else { vec![] };
-        // dx of short rows is a difference of nearly equal numbers.
-        let dx_exact = if problem.stat_len() > 2 { 0.95 } else { 0.0 };
-        let expected = [
-            ("y", *kind, beside(&y), 0.0, 0.97),
-            ("rstd", statistic(*kind), rstd, 0.0, 0.0),
-            ("dx", *kind, pick(wanted.dx, beside(&dx)), 0.0, dx_exact),
-            (
-                "dgamma",
-                self.rows.gamma_kind,
-                pick(wanted.dgamma, dgamma),
-                terms[0],
-                0.9,
-            ),
-            (
-                "dbeta",
-                self.rows.beta_kind,
-                pick(wanted.dbeta, dbeta),
-                terms[1],
-                0.9,
-            ),
-        ];
-        let outputs = self.outputs(client, gaps, wanted);
-        let compared = outputs.iter().zip(expected);
-        compared
-            .filter_map(|(got, (what, output, expected, terms, exact))| {
-                differences(
-                    what,
-                    output,
-                    statistic(*kind),
-                    (got, &expected),
-                    terms,
-                    exact,
-                )
-            })
-            .map(|wrong| format!("{} side by side {gaps:?}: {wrong}", self.rows.name()))
-            .collect()
-    }
-}
-
-fn statistic(kind: FloatKind) -> FloatKind {
-    match kind {
-        FloatKind::F64 => FloatKind::F64,
-        _ => FloatKind::F32,
+        let expected = reference(problem, *operand, self.rows.kinds(), inputs);
+        let [y, rstd, dx, dgamma, dbeta] = self.outputs(client, gaps, wanted);
+        let nothing = Bounds::default;
+        let pick = |wanted: bool, bounds| if wanted { bounds } else { nothing() };
+        [
+            ("y", self.apart(&y), expected.y),
+            ("rstd", rstd, expected.rstd),
+            ("dx", self.apart(&dx), pick(wanted.dx, expected.dx)),
+            ("dgamma", dgamma, pick(wanted.dgamma, expected.dgamma)),
+            ("dbeta", dbeta, pick(wanted.dbeta, expected.dbeta)),
+        ]
+        .into_iter()
+        .filter_map(|(what, got, expected)| expected.wrong(what, &got))
+        .map(|wrong| format!("{} side by side {gaps:?}: {wrong}", self.rows.name()))
+        .collect()
     }
 }

@@ -143,6 +143,48 @@ fn a_backward_pass_refuses_buffers_that_do_not_fit() {
     }
 }
 
+/// No rows of a length that 32 bits cannot count: nothing to compute, or a refusal.
+#[test]
+fn no_rows_of_any_length_are_computed_or_refused() {
+    const LONG: usize = 1 << 40;
+    let problem = Problem::new(0, LONG, LONG, 1e-5).unwrap();
+    for client in clients() {
+        for routine in [None].into_iter().chain(Routine::ALL.map(Some)) {
+            let mapping = Mapping {
+                routine,
+                limits: None,
+            };
+            let x = Rows::dense(upload(&client, &[0.0]), elem(F32), LONG);
+            let backward = Backward {
+                dy: x.clone(),
+                x: x.clone(),
+                gate: None,
+                rstd: upload(&client, &[0.0]),
+                affine: Affine::None,
+                wanted: Wanted {
+                    dx: true,
+                    ..Wanted::default()
+                },
+                mapping,
+            };
+            let forward = Forward {
+                mapping,
+                ..forward(x, Affine::None)
+            };
+            let forward = cube::forward(&client, &problem, forward).map(|out| out.y);
+            let backward = cube::backward(&client, &problem, backward).map(|out| out.dx.unwrap());
+            for (pass, found) in [("forward", forward), ("backward", backward)] {
+                match found {
+                    Ok(found) => assert_eq!(found.size_in_used(), 0, "{pass} {routine:?}"),
+                    Err(Error::Routine { .. }) => assert!(routine.is_some(), "{pass}"),
+                    Err(Error::Addresses { elements }) => assert_eq!(elements, LONG, "{pass}"),
+                    Err(error) => panic!("{pass} {routine:?}: {error}"),
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_way_of_a_forward_pass_gives_the_same_bits() {
     // A pitch that every vector size divides, and NaN between the rows.
@@ -165,8 +207,11 @@ fn every_way_of_a_forward_pass_gives_the_same_bits() {
                 };
                 cube::forward(&client, &problem(), args).map(|out| values_of(&client, out.y))
             };
-            let Ok(plain) = run(rows(&client, &x_values()), false, false) else {
-                continue; // This device cannot run the routine; the planner's tests say which can.
+            let plain = match run(rows(&client, &x_values()), false, false) {
+                Ok(plain) => plain,
+                // This device cannot run the routine; the planner's tests say which can.
+                Err(Error::Routine { .. }) => continue,
+                Err(error) => panic!("{routine:?}: {error}"),
             };
             assert!(plain.iter().all(|y| y.is_finite()));
             let mut wide = vec![f64::NAN; ROWS * PITCH];

@@ -55,12 +55,20 @@ fn launched(work: impl FnOnce()) -> Vec<&'static str> {
     launches.clone()
 }
 
+/// The routine that is launched, if not all are.
+const ONE_ROUTINE: &str = "NORM_COUNTED_ROUTINE";
+
 /// 64 row counts of one row length, forward and backward, with every routine: the launches of each.
 fn launches_of_every_row_count() -> Vec<(String, usize, Vec<&'static str>)> {
     let _alone = alone();
     let mut all = vec![];
+    let only = std::env::var(ONE_ROUTINE).ok();
     for (name, device) in devices() {
         for routine in Routine::ALL {
+            let is_left_out = |only: &String| *only != format!("{routine:?}");
+            if only.as_ref().is_some_and(is_left_out) {
+                continue;
+            }
             let kernels = Kernels::new(name, &device, Some(routine));
             if kernels.refuses(&case(1)) {
                 continue;
@@ -125,46 +133,55 @@ fn variants_launch_no_more() {
     }
 }
 
-/// Runs the test of the plain kernels in a process of its own, which logs the compiled kernel of every launch, with
-/// a hash of all that it was compiled for.
+/// Runs the test of the plain kernels for each routine in a process of its own, which logs the compiled kernel of
+/// every launch, with a hash of all that it was compiled for.
 #[test]
 fn row_counts_share_their_kernels() {
-    for (name, _) in devices() {
-        let file = format!("fused-norm-launches-{}-{name}", std::process::id());
-        let log = std::env::temp_dir().join(file);
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "one_launch_forward_and_at_most_two_backward"])
-            .env("NORM_DEVICES", name)
-            .env("CUBECL_DEBUG_LOG", &log)
-            .env("CUBECL_DEBUG_OPTION", "profile-medium")
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{name}: {output:?}");
-        let text = std::fs::read_to_string(&log).unwrap();
-        let _ = std::fs::remove_file(&log);
-        let mut launches = 0;
-        let mut compiled = BTreeMap::<&str, BTreeSet<&str>>::new();
-        for line in text.lines() {
-            let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-            for kernel in words.filter_map(|word| word.split_once('_').map(|_| word)) {
-                let (family, hash) = kernel.rsplit_once('_').expect("it has an underscore");
-                if FAMILIES.contains(&family) {
-                    launches += 1;
-                    compiled.entry(family).or_default().insert(hash);
-                }
+    for (name, device) in devices() {
+        for routine in Routine::ALL {
+            if !Kernels::new(name, &device, Some(routine)).refuses(&case(1)) {
+                assert_one_kernel_a_family(name, &format!("{routine:?}"));
             }
         }
-        println!("{name}: {launches} launches, compiled: {compiled:?}");
-        assert!(
-            launches >= 3 * ROW_COUNTS,
-            "{name}: {launches} launches in the log"
-        );
-        for (family, hashes) in compiled {
-            assert!(
-                hashes.len() <= Routine::ALL.len(),
-                "{name} {family}: {hashes:?}"
-            );
+    }
+}
+
+fn assert_one_kernel_a_family(name: &str, routine: &str) {
+    let file = format!(
+        "fused-norm-launches-{}-{name}-{routine}",
+        std::process::id()
+    );
+    let log = std::env::temp_dir().join(file);
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "one_launch_forward_and_at_most_two_backward"])
+        .env("NORM_DEVICES", name)
+        .env(ONE_ROUTINE, routine)
+        .env("CUBECL_DEBUG_LOG", &log)
+        .env("CUBECL_DEBUG_OPTION", "profile-medium")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{name} {routine}: {output:?}");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let _ = std::fs::remove_file(&log);
+    let mut launches = 0;
+    let mut compiled = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for line in text.lines() {
+        let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        for kernel in words.filter_map(|word| word.split_once('_').map(|_| word)) {
+            let (family, hash) = kernel.rsplit_once('_').expect("it has an underscore");
+            if FAMILIES.contains(&family) {
+                launches += 1;
+                compiled.entry(family).or_default().insert(hash);
+            }
         }
+    }
+    println!("{name} {routine}: {launches} launches, compiled: {compiled:?}");
+    assert!(
+        launches >= 2 * ROW_COUNTS,
+        "{name} {routine}: {launches} launches in the log"
+    );
+    for (family, hashes) in compiled {
+        assert_eq!(hashes.len(), 1, "{name} {routine} {family}: {hashes:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a problem costs: the bytes that must move through memory, and the arithmetic.
+//! What a problem costs: the bytes that must move through memory.
 //!
 //! RMSNorm does a handful of operations an element, so its time is the bytes over the memory's
 //! bandwidth; these figures are the floor against which a kernel is judged.
@@ -29,11 +29,4 @@ pub fn backward_bytes(
     parameter_bytes: usize,
 ) -> usize {
     3 * problem.elements() * size + problem.rows() * statistic_size + 2 * parameter_bytes
-}
-
-/// Floating-point operations of a forward pass: two for each element that the statistic reads,
-/// two for each output (three with beta), and four a row.
-pub fn forward_flops(problem: &Problem, beta: bool) -> usize {
-    let per_output = if beta { 3 } else { 2 };
-    2 * problem.rows() * problem.stat_len() + per_output * problem.elements() + 4 * problem.rows()
 }

@@ -15,7 +15,7 @@ pub enum Error {
     },
     /// Epsilon is not finite, or not greater than zero.
     Epsilon(f64),
-    /// The problem has more elements than an address can count.
+    /// The problem, or what it reads, has more elements than a buffer can hold.
     TooLarge {
         /// Rows of the problem.
         rows: usize,
@@ -28,6 +28,11 @@ pub enum Error {
         gamma_rows: usize,
         /// Rows of the problem.
         rows: usize,
+    },
+    /// gamma has several rows where rows lie side by side: neighbours would need different ones.
+    GammaRowsSideBySide {
+        /// Rows of gamma.
+        gamma_rows: usize,
     },
     /// The rows of the problem are not whole groups of rows that lie side by side.
     Inner {
@@ -104,12 +109,16 @@ impl fmt::Display for Error {
             Self::TooLarge { rows, row_len } => {
                 write!(
                     f,
-                    "{rows} rows of {row_len} elements are more than usize can count"
+                    "{rows} rows of {row_len} elements are more than a buffer can hold"
                 )
             }
             Self::GammaRows { gamma_rows, rows } => write!(
                 f,
                 "gamma has {gamma_rows} rows, expected a divisor of the {rows} rows of x"
+            ),
+            Self::GammaRowsSideBySide { gamma_rows } => write!(
+                f,
+                "gamma has {gamma_rows} rows, expected 1 for rows that lie side by side"
             ),
             Self::Inner { inner, rows } => write!(
                 f,

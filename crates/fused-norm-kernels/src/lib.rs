@@ -18,7 +18,7 @@
 //! |---|---|
 //! | [`Problem`] | what is to be computed? |
 //! | [`Error`] | why is it refused? |
-//! | [`cost`] | how many bytes and operations is it? |
+//! | [`cost`] | how many bytes must it move? |
 //! | [`cpu`] | how does a CPU compute it? |
 //! | `cube` (feature `cube`) | how does a CubeCL device compute it? |
 //!

@@ -1,5 +1,15 @@
 use crate::Error;
 
+/// Elements of a buffer at most, so that their bytes are fewer than a pointer can count in every type.
+const MAX_ELEMENTS: usize = isize::MAX as usize / size_of::<f64>();
+
+/// The elements of `rows` rows.
+fn elements(rows: usize, row_len: usize) -> Result<usize, Error> {
+    rows.checked_mul(row_len)
+        .filter(|&elements| elements <= MAX_ELEMENTS)
+        .ok_or(Error::TooLarge { rows, row_len })
+}
+
 /// Where a row is rounded to its own type on the way to y.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Rounding {
@@ -38,7 +48,7 @@ impl Problem {
     /// # Errors
     ///
     /// If `row_len` is 0, `stat_len` is not in 1 to `row_len`, `epsilon` is not finite or not
-    /// greater than 0, or `rows·row_len` overflows.
+    /// greater than 0, or `rows·row_len` is more than `isize::MAX / 8`.
     pub fn new(rows: usize, row_len: usize, stat_len: usize, epsilon: f64) -> Result<Self, Error> {
         if row_len == 0 {
             return Err(Error::EmptyRow);
@@ -49,9 +59,7 @@ impl Problem {
         if !(epsilon.is_finite() && epsilon > 0.0) {
             return Err(Error::Epsilon(epsilon));
         }
-        if rows.checked_mul(row_len).is_none() {
-            return Err(Error::TooLarge { rows, row_len });
-        }
+        elements(rows, row_len)?;
         Ok(Self {
             rows,
             row_len,
@@ -68,7 +76,8 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// If `gamma_rows` is 0, or `rows` is no multiple of it.
+    /// If `gamma_rows` is 0, `rows` is no multiple of it, or `gamma_rows·row_len` is more than
+    /// `isize::MAX / 8`.
     pub fn with_gamma_rows(mut self, gamma_rows: usize) -> Result<Self, Error> {
         if gamma_rows == 0 || !self.rows.is_multiple_of(gamma_rows) {
             return Err(Error::GammaRows {
@@ -76,15 +85,10 @@ impl Problem {
                 rows: self.rows,
             });
         }
-        self.gamma_rows = gamma_rows;
         // Of no rows, gamma may have any number.
-        match gamma_rows.checked_mul(self.row_len) {
-            Some(_) => Ok(self),
-            None => Err(Error::TooLarge {
-                rows: gamma_rows,
-                row_len: self.row_len,
-            }),
-        }
+        elements(gamma_rows, self.row_len)?;
+        self.gamma_rows = gamma_rows;
+        Ok(self)
     }
 
     /// gamma is stored around 0: the factor is `1 + gamma`.
@@ -231,10 +235,6 @@ mod tests {
             Problem::new(1, 4, 4, f64::NAN),
             Err(Error::Epsilon(_))
         ));
-        assert!(matches!(
-            Problem::new(usize::MAX, 4, 4, 1.0),
-            Err(Error::TooLarge { .. })
-        ));
         for gamma_rows in [0, 4, 7] {
             let problem = Problem::new(6, 4, 4, 1.0).unwrap();
             assert_eq!(
@@ -245,10 +245,20 @@ mod tests {
                 })
             );
         }
+    }
+
+    /// Rows may repeat in a short buffer; what is computed of them cannot.
+    #[test]
+    fn more_elements_than_a_buffer_can_hold_are_refused() {
+        let most = isize::MAX as usize / 8;
+        assert!(Problem::new(most, 1, 1, 1.0).is_ok());
+        assert!(Problem::new(1, most, 1, 1.0).is_ok());
         let nothing = Problem::new(0, 4, 4, 1.0).unwrap();
-        assert!(matches!(
-            nothing.with_gamma_rows(usize::MAX),
-            Err(Error::TooLarge { .. })
-        ));
+        assert!(nothing.with_gamma_rows(most / 4).is_ok());
+        for rows in [most / 4 + 1, usize::MAX / 8 + 1, usize::MAX / 4, usize::MAX] {
+            let too_large = Err(Error::TooLarge { rows, row_len: 4 });
+            assert_eq!(Problem::new(rows, 4, 4, 1.0), too_large);
+            assert_eq!(nothing.with_gamma_rows(rows), too_large);
+        }
     }
 }

@@ -113,11 +113,7 @@ fn buffers_that_do_not_fit_are_refused_by_name() {
     }
     let several = problem.with_gamma_rows(2).unwrap();
     let refused = cpu::interleaved_forward(&several, rows, Affine::None, true).err();
-    let expected = Error::GammaRows {
-        gamma_rows: 2,
-        rows: 1,
-    };
-    assert_eq!(refused, Some(expected));
+    assert_eq!(refused, Some(Error::GammaRowsSideBySide { gamma_rows: 2 }));
 
     let gamma = Some(&data[..3]);
     let backward =

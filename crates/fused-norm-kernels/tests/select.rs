@@ -147,6 +147,31 @@ fn every_blueprint_fits_its_device() {
     }
 }
 
+/// As many vectors as 32 bits cannot count, or count as none.
+#[test]
+fn rows_of_any_length_have_a_blueprint() {
+    let all = devices()
+        .into_iter()
+        .chain([threads(1), threads(2), threads(96)]);
+    for limits in all {
+        for row_len in [1 << 31, 1 << 32, (1 << 32) + 1, 3 << 38, 1 << 40, 1 << 60] {
+            for kind in [FloatKind::F64, FloatKind::F32, FloatKind::BF16] {
+                let class = row_class(row_len, ElemType::Float(kind));
+                for (class, pass) in [
+                    (class, Pass::Forward),
+                    (class.with_inputs(2), Pass::Forward),
+                    (class, Pass::Backward),
+                ] {
+                    assert_fits(&select(&class, pass, &limits), &class, pass, &limits);
+                    for routine in [Routine::Plane, Routine::Cube] {
+                        assert_eq!(prepare(routine, &class, pass, &limits), None);
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn gpu() -> DeviceLimits {
     DeviceLimits {
         plane_size: Some(32),

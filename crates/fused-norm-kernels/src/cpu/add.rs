@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::factors::{Factors, GammaRows};
 use super::row::{
-    New, Same, Streamed, Sum, SumAndNorm, columns, fence, normalise_compactly, rows_at_once,
+    New, Same, Streaming, Sum, SumAndNorm, columns, normalise_compactly, rows_at_once,
     rstd_of_batch,
 };
 use super::split::{self, streams};
@@ -116,7 +116,7 @@ fn add_rows<T: Element>(
 ) {
     let row_len = problem.row_len();
     let rounding = problem.rounding();
-    let stream = streams::<T>(problem);
+    let stream = Streaming::when(streams::<T>(problem));
     let batch = rows_at_once(row_len);
     let mut parameters = GammaRows::of(affine, problem, task.first_row);
     let outputs = task.y.chunks_mut(batch * row_len);
@@ -134,8 +134,8 @@ fn add_rows<T: Element>(
         for (index, (y, sum)) in outputs {
             let (from, factor) = (row(index), Same(rstds[index]));
             let (gamma, beta) = columns(parameters.take().1);
-            if stream {
-                let (y, sum) = (Streamed(y), Streamed(sum));
+            if let Some(stream) = &stream {
+                let (y, sum) = (stream.to(y), stream.to(sum));
                 let row = SumAndNorm { from, sum, y };
                 normalise_compactly(row, row_len, factor, gamma, beta, rounding);
             } else {
@@ -147,8 +147,5 @@ fn add_rows<T: Element>(
         if !task.rstd.is_empty() {
             task.rstd[first..first + rows].copy_from_slice(&rstds[..rows]);
         }
-    }
-    if stream {
-        fence();
     }
 }

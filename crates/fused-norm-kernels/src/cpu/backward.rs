@@ -7,11 +7,10 @@ use core::mem::MaybeUninit;
 use super::affine::{Affine, check_length};
 use super::factors::{Factors, GammaRows};
 use super::row::{
-    Copied, Discard, InPlace, New, Ones, Same, Streamed, accumulate, correlate, fence,
-    input_gradient,
+    Copied, Discard, InPlace, New, Ones, Same, Streaming, accumulate, correlate, input_gradient,
 };
 use super::split::{self, streams};
-use super::sums::Sums;
+use super::sums::{Sums, TaskSums};
 use super::{Element, Rows};
 use crate::{Error, Problem};
 
@@ -44,7 +43,17 @@ struct Saved<'a, T: Element> {
     affine: Affine<'a, T::Statistic>,
 }
 
-/// The gradients of [`forward`](super::forward), from `dy` and what the forward pass had and saved.
+/// The wanted gradients of [`forward`](super::forward()), from `dy` and what the forward pass had and
+/// saved:
+///
+/// ```text
+/// a_j  = dy_j · gamma_j        c = Σ_j a_j · x_j
+/// dx_j = rstd · (a_j − [j < stat_len] · (x_j·rstd) · ((c·rstd)/stat_len))
+/// dgamma_j = Σ_rows dy_j · x_j·rstd        dbeta_j = Σ_rows dy_j
+/// ```
+///
+/// The sums are over the rows that take the same row of gamma. Where the factor is `1 + gamma`, it is so
+/// here as well; where a row is rounded on its way to y does not count.
 ///
 /// # Errors
 ///
@@ -214,10 +223,13 @@ fn gradient_rows<T: Element>(
         rows,
         mut source,
     } = task;
-    let stream = streams::<T>(problem);
-    let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
+    let stream = Streaming::when(streams::<T>(problem));
+    let turns = problem.gamma_rows();
+    let mut running = TaskSums::zeros(problem, wanted.dgamma, wanted.dbeta, turns);
     let mut parameters = GammaRows::of(saved.affine, problem, first_row);
     for index in 0..rows {
+        running.begin();
+        let sums = &mut running.sums;
         let (columns, affine) = parameters.take();
         let row = first_row + index;
         let x = saved.x.row(row, row_len);
@@ -248,19 +260,19 @@ fn gradient_rows<T: Element>(
         let k = problem.stat_len();
         let mean = Same(T::Statistic::from_f64(sum / k as f64));
         let rstd = Same(rstd);
-        match (&mut source, stream) {
+        match (&mut source, &stream) {
             (Source::Sums(_), _) => {}
-            (Source::Copied(dy, dx), true) => {
+            (Source::Copied(dy, dx), Some(stream)) => {
                 let row = Copied {
                     from: dy.row(row, row_len),
-                    to: Streamed(&mut dx[range]),
+                    to: stream.to(&mut dx[range]),
                 };
                 match gamma {
                     Some(gamma) => input_gradient::<T>(row, x, rstd, gamma, mean, k),
                     None => input_gradient::<T>(row, x, rstd, Ones, mean, k),
                 }
             }
-            (Source::Copied(dy, dx), false) => {
+            (Source::Copied(dy, dx), None) => {
                 let row = Copied {
                     from: dy.row(row, row_len),
                     to: New(&mut dx[range]),
@@ -279,8 +291,5 @@ fn gradient_rows<T: Element>(
             }
         }
     }
-    if stream {
-        fence();
-    }
-    sums
+    running.finish()
 }

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use super::affine::check_length;
 use super::factors::{Factors, GammaRows};
-use super::row::{Copied, InPlace, New, Streamed, fence, normalise, rows_at_once, rstd_of_batch};
+use super::row::{Copied, InPlace, New, Streaming, normalise, rows_at_once, rstd_of_batch};
 use super::split::{self, streams};
 use super::{Affine, Element, Rows};
 use crate::{Error, Problem};
@@ -19,7 +19,15 @@ pub struct Normalised<T: Element> {
     pub rstd: Option<Vec<T::Statistic>>,
 }
 
-/// `y`, dense.
+/// y of every row, dense:
+///
+/// ```text
+/// rstd = 1/√((1/stat_len)·Σ_{i<stat_len} x_i² + epsilon)
+/// y_j  = x_j · rstd · gamma_j + beta_j
+/// ```
+///
+/// where gamma and beta are there; row r takes row `r % gamma_rows` of them. It is rounded once, or as
+/// [`Rounding`](crate::Rounding) says.
 ///
 /// # Errors
 ///
@@ -46,7 +54,8 @@ pub fn forward<T: Element>(
     Ok((T::instances().forward)(problem, x, affine, false)?.y)
 }
 
-/// `y`, dense, and the rstd of every row.
+/// y of every row, dense, as [`forward`] computes it, and its rstd, in the type of computation: what
+/// [`backward`](super::backward()) needs.
 ///
 /// # Errors
 ///
@@ -175,7 +184,7 @@ fn normalise_rows<T: Element>(
 ) {
     let row_len = problem.row_len();
     let rounding = problem.rounding();
-    let stream = streams::<T>(problem);
+    let stream = Streaming::when(streams::<T>(problem));
     let batch = rows_at_once(row_len);
     let mut parameters = GammaRows::of(affine, problem, task.first_row);
     for (index, y) in task.y.chunks_mut(batch * row_len).enumerate() {
@@ -186,8 +195,8 @@ fn normalise_rows<T: Element>(
         for (index, y) in y.chunks_exact_mut(row_len).enumerate() {
             let (from, rstd) = (row(index), rstds[index]);
             let (_, affine) = parameters.take();
-            if stream {
-                let to = Streamed(y);
+            if let Some(stream) = &stream {
+                let to = stream.to(y);
                 normalise::<T>(Copied { from, to }, row_len, rstd, affine, rounding);
             } else {
                 let to = New(y);
@@ -197,9 +206,6 @@ fn normalise_rows<T: Element>(
         if !task.rstd.is_empty() {
             task.rstd[first..first + rows].copy_from_slice(&rstds[..rows]);
         }
-    }
-    if stream {
-        fence();
     }
 }
 

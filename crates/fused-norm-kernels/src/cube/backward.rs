@@ -114,13 +114,9 @@ pub fn backward(client: &Client, problem: &Problem, args: Backward) -> Result<Gr
     let limits = args.mapping.limits_on(client);
     let blueprint = blueprint(problem, x, &form, &args.mapping, pass, &limits)?;
     let plan = Plan::new(problem, blueprint, form, statistic, &limits);
-    let sums = plan
-        .partial_rows
-        .unwrap_or(0)
-        .saturating_mul(problem.gamma_len());
     let gate_span = args.gate.as_ref().map_or(0, |gate| gate.rows.span(problem));
     let spans = x.span(problem).max(args.dy.span(problem)).max(gate_span);
-    let parameters = sums.max(problem.gamma_len());
+    let parameters = plan.index_bound(problem).max(problem.gamma_len());
     let address = checked_address_type(client, spans.max(problem.elements()).max(parameters))?;
 
     let dense = || client.empty(problem.elements() * x.elem.size());

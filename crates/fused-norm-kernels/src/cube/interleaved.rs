@@ -35,21 +35,12 @@ impl Interleaved {
         }
     }
 
-    /// The buffer holds all rows, as many side by side as `inner`, in a type that the device can read.
-    fn check(
-        &self,
-        client: &Client,
-        name: &'static str,
-        problem: &Problem,
-        inner: usize,
-    ) -> Result<(), Error> {
+    /// The buffer holds all rows, in whole groups, in a type that the device can read.
+    fn check(&self, client: &Client, name: &'static str, problem: &Problem) -> Result<(), Error> {
         check_type(client, name, self.elem)?;
-        let rows = problem.rows();
-        if self.inner != inner || !rows.is_multiple_of(inner) {
-            return Err(Error::Inner {
-                inner: self.inner,
-                rows,
-            });
+        let (rows, inner) = (problem.rows(), self.inner);
+        if !rows.is_multiple_of(inner) {
+            return Err(Error::Inner { inner, rows });
         }
         let groups = rows / inner.max(1);
         let fits = groups
@@ -104,7 +95,7 @@ pub fn interleaved_forward(
     args: InterleavedForward,
 ) -> Result<Normalised, Error> {
     let elem = args.x.elem;
-    args.x.check(client, "x", problem, args.x.inner)?;
+    args.x.check(client, "x", problem)?;
     check_affine(client, problem, &args.affine)?;
     let form = form(problem, &args.affine, elem, Pass::Forward);
     let limits = DeviceLimits::of(client.properties());
@@ -145,8 +136,15 @@ pub fn interleaved_backward(
     args: InterleavedBackward,
 ) -> Result<Gradients, Error> {
     let (x, wanted) = (&args.x, args.wanted);
-    x.check(client, "x", problem, x.inner)?;
-    args.dy.check(client, "dy", problem, x.inner)?;
+    x.check(client, "x", problem)?;
+    args.dy.check(client, "dy", problem)?;
+    if args.dy.inner != x.inner {
+        return Err(Error::Length {
+            buffer: "the inner axis of dy",
+            expected: x.inner,
+            found: args.dy.inner,
+        });
+    }
     check_affine(client, problem, &args.affine)?;
     if args.dy.elem != x.elem {
         return Err(Error::Type {
@@ -196,11 +194,8 @@ fn form(problem: &Problem, affine: &Affine, x: ElemType, pass: Pass) -> Form {
 /// lies.
 fn check_affine(client: &Client, problem: &Problem, affine: &Affine) -> Result<(), Error> {
     if problem.gamma_rows() > 1 && affine.parameters().0.is_some() {
-        return Err(Error::Length {
-            buffer: "gamma",
-            expected: problem.row_len(),
-            found: problem.gamma_len(),
-        });
+        let gamma_rows = problem.gamma_rows();
+        return Err(Error::GammaRowsSideBySide { gamma_rows });
     }
     affine.check(client, problem)
 }

@@ -39,29 +39,33 @@ impl Plan {
         statistic: ElemType,
         limits: &DeviceLimits,
     ) -> Self {
-        let gamma_rows = if form.periodic {
-            problem.gamma_rows()
-        } else {
-            1
-        };
+        let gamma_rows = gamma_rows(problem, form);
         let persistent = limits.processors.unwrap_or(PROCESSORS) * CUBES_A_PROCESSOR;
         let busy = blueprint.cubes(problem.rows());
+        let units = blueprint.units() as usize;
+        // Sums of units that have no rows would be larger than the rows.
+        let has_sums = match blueprint.routine {
+            Routine::Looped => false,
+            Routine::Unit => problem.rows() >= units.saturating_mul(gamma_rows),
+            Routine::Plane | Routine::Cube => true,
+        };
         let (cubes, most) = match blueprint.routine {
-            Routine::Looped => (busy, limits.max_cubes),
-            Routine::Unit => (
+            Routine::Unit if has_sums => (
                 busy.div_ceil(ROWS_A_SUM.saturating_mul(gamma_rows)),
                 UNIT_CUBES,
             ),
+            // Every thread walks over all cubes.
+            Routine::Unit if limits.threads => (busy, 1),
+            Routine::Unit | Routine::Looped => (busy, limits.max_cubes),
             Routine::Plane | Routine::Cube => (busy, persistent),
         };
         let most = most.min(limits.max_cubes) as usize;
         let mut cubes = cubes.min(most);
         let groups = blueprint.row_groups as usize;
-        let mut partial_rows = match blueprint.routine {
-            Routine::Plane | Routine::Cube => Some(cubes),
-            Routine::Unit => Some(cubes * blueprint.units() as usize),
-            Routine::Looped => None,
-        };
+        let mut partial_rows = has_sums.then(|| match blueprint.routine {
+            Routine::Unit => cubes * units,
+            _ => cubes,
+        });
         if form.periodic && blueprint.vectors > 0 {
             // The row groups of so many cubes are a multiple of gamma's rows: whatever row a group
             // walks to, it meets the same row of gamma.
@@ -88,6 +92,26 @@ impl Plan {
             },
             statistic,
         }
+    }
+
+    /// What the indices of rows and of sums stay below: a sum over columns takes its last step from one
+    /// of the last rows to beyond them.
+    pub fn index_bound(&self, problem: &Problem) -> usize {
+        match self.partial_rows {
+            Some(rows) => rows.saturating_mul(problem.gamma_len()),
+            None => (self.columns.row_groups as usize)
+                .saturating_mul(gamma_rows(problem, self.form))
+                .saturating_add(problem.rows()),
+        }
+    }
+}
+
+/// Rows of gamma that rows take turns in.
+fn gamma_rows(problem: &Problem, form: Form) -> usize {
+    if form.periodic {
+        problem.gamma_rows()
+    } else {
+        1
     }
 }
 
@@ -152,9 +176,9 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
-    use cubecl::ir::FloatKind;
+    use cubecl::ir::{AddressType, FloatKind};
 
-    use super::super::{OperandKind, Pass, prepare};
+    use super::super::{OperandKind, Pass, address_type, prepare};
     use super::*;
 
     const F32: ElemType = ElemType::Float(FloatKind::F32);
@@ -251,6 +275,64 @@ mod tests {
                     assert!(walkers.is_multiple_of(gamma_rows), "{what}");
                     assert_eq!(partial_rows * gamma_rows, walkers, "{what}");
                     assert!(times == 0 || plan.cubes > 0, "{what}");
+                }
+            }
+        }
+    }
+
+    fn threads(units: u32) -> DeviceLimits {
+        DeviceLimits {
+            plane_size: None,
+            max_units: units,
+            processors: None,
+            threads: true,
+            ..gpu()
+        }
+    }
+
+    fn plan_of(
+        routine: Routine,
+        limits: &DeviceLimits,
+        [rows, row_len, gamma_rows]: [usize; 3],
+    ) -> (Problem, Plan) {
+        let class = row_class(row_len, F32);
+        let blueprint = prepare(routine, &class, Pass::Backward, limits).unwrap();
+        let problem = Problem::new(rows, row_len, row_len, 1e-5)
+            .and_then(|problem| problem.with_gamma_rows(gamma_rows))
+            .unwrap();
+        let form = Form::of(&problem, OperandKind::None, true, F32, Pass::Backward);
+        let plan = Plan::new(&problem, blueprint, form, F32, limits);
+        (problem, plan)
+    }
+
+    /// In 32 bits, the step from a row to the next of the same gamma would be none.
+    #[test]
+    fn a_step_beyond_the_last_row_does_not_wrap() {
+        for routine in [Routine::Looped, Routine::Unit] {
+            let rows = 1 << 29;
+            let (problem, plan) = plan_of(routine, &gpu(), [rows, 1, rows]);
+            assert_eq!((plan.partial_rows, plan.columns.row_groups), (None, 8));
+            assert_eq!(plan.index_bound(&problem), 9 * rows);
+            let address = address_type(plan.index_bound(&problem));
+            assert_eq!(address, AddressType::U64, "{routine:?}");
+            let (problem, plan) = plan_of(routine, &gpu(), [rows, 1, 1]);
+            let address = address_type(plan.index_bound(&problem));
+            assert_eq!(address, AddressType::U32, "{routine:?}");
+        }
+    }
+
+    #[test]
+    fn sums_of_units_are_no_larger_than_the_rows() {
+        for limits in [gpu(), threads(1), threads(64)] {
+            for gamma_rows in [1, 7, 64, 65_536] {
+                for times in [0, 1, 63, 64, 65, 16_384, 70_000] {
+                    let rows = times * gamma_rows;
+                    let (problem, plan) = plan_of(Routine::Unit, &limits, [rows, 64, gamma_rows]);
+                    let sums = plan.partial_rows.unwrap_or(0) * problem.gamma_len();
+                    assert!(sums <= problem.elements(), "{rows} {gamma_rows}: {plan:?}");
+                    let walked = plan.cubes as usize * plan.rows_a_cube;
+                    assert!(walked >= rows, "{rows} {gamma_rows}: {plan:?}");
+                    assert!(times < 64 || plan.partial_rows.is_some(), "{plan:?}");
                 }
             }
         }

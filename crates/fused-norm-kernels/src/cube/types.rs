@@ -18,7 +18,7 @@ pub fn statistic_type(x: ElemType) -> ElemType {
 /// The power of two by which values of this type are multiplied before they are squared, so that fewer
 /// squares overflow: no larger than 1, and no smaller than epsilon allows. Times its square, epsilon is
 /// still a normal number with room for a digit less than its last one below, so that squares that vanish
-/// are nothing beside it. In f32, values up to `2^63 / scale / √stat_len` are in range: 4e31/√stat_len with
+/// are nothing beside it. In f32, values up to `2^64 / scale / √stat_len` are in range: 8e31/√stat_len with
 /// an epsilon of 1e-5.
 pub(super) fn scale_of_squares(epsilon: f64, statistic: ElemType) -> f64 {
     let smallest = match statistic {

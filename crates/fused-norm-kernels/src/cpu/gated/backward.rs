@@ -7,11 +7,11 @@ use super::Gate;
 use crate::cpu::affine::check_length;
 use crate::cpu::factors::{Factors, GammaRows};
 use crate::cpu::row::{
-    Formed, Memory, Multiplied, Product, Same, Scratch, accumulate, columns, correlate, fence,
+    Formed, Memory, Multiplied, Product, Same, Scratch, Streaming, accumulate, columns, correlate,
     input_gradient, normalise_compactly, open, open_with_slope,
 };
 use crate::cpu::split::{self, streams};
-use crate::cpu::sums::Sums;
+use crate::cpu::sums::{Sums, TaskSums};
 use crate::cpu::{Affine, Element, Rows};
 use crate::{Error, GateOrder, Problem, Rounding};
 
@@ -41,8 +41,20 @@ pub struct GatedGradients<T: Element> {
     pub dbeta: Option<Vec<T::Statistic>>,
 }
 
-/// The gradients of [`gated_forward`](super::gated_forward), from `dy` and what the forward pass had
-/// and saved.
+/// The wanted gradients of [`gated_forward`](super::gated_forward), from `dy` and what the forward pass
+/// had and saved. With `s(v) = v·σ(v)` and `s'(v) = σ(v)·(1 + v·σ(−v))`: where the gate is behind the
+/// normalisation, `dy·s(gate)` takes the part of dy in the formulas of
+/// [`backward`](crate::cpu::backward()), and
+///
+/// ```text
+/// dgate_j = dy_j · (x_j·rstd·gamma_j + beta_j) · s'(gate_j)
+/// ```
+///
+/// Where it is before it, `u = x·s(gate)` takes the part of x, and, with the du that they give for it,
+///
+/// ```text
+/// dx_j = du_j · s(gate_j)        dgate_j = du_j · x_j · s'(gate_j)
+/// ```
 ///
 /// # Errors
 ///
@@ -174,13 +186,16 @@ fn gradient_rows<T: Element>(
     mut task: Task<'_, T>,
 ) -> Sums<T::Statistic> {
     let row_len = problem.row_len();
-    let stream = streams::<T>(problem);
+    let stream = Streaming::when(streams::<T>(problem));
     let wanted = saved.wanted;
-    let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
+    let turns = problem.gamma_rows();
+    let mut running = TaskSums::zeros(problem, wanted.dgamma, wanted.dbeta, turns);
     let mut silu = Scratch::new(row_len);
     let mut slope = Scratch::new(if wanted.dgate { row_len } else { 0 });
     let mut parameters = GammaRows::of(saved.affine, problem, task.first_row);
     for index in 0..task.rows {
+        running.begin();
+        let sums = &mut running.sums;
         let (columns, affine) = parameters.take();
         let row = task.first_row + index;
         let range = index * row_len..(index + 1) * row_len;
@@ -198,8 +213,8 @@ fn gradient_rows<T: Element>(
             slope: slope.row(),
             rstd: saved.rstd[row],
             affine,
-            dx: dx.map(|dx| Memory::new(dx, stream)),
-            dgate: dgate.map(|dgate| Memory::new(dgate, stream)),
+            dx: dx.map(|dx| Memory::new(dx, stream.as_ref())),
+            dgate: dgate.map(|dgate| Memory::new(dgate, stream.as_ref())),
             dgamma: wanted.dgamma.then(|| &mut sums.dgamma[columns.clone()]),
             dbeta: wanted.dbeta.then(|| &mut sums.dbeta[columns]),
         };
@@ -208,10 +223,7 @@ fn gradient_rows<T: Element>(
             GateOrder::BeforeNorm => before_norm(problem, row),
         }
     }
-    if stream {
-        fence();
-    }
-    sums
+    running.finish()
 }
 
 /// One row of the task.

@@ -4,8 +4,8 @@ use super::Gate;
 use crate::cpu::factors::{Factors, GammaRows};
 use crate::cpu::forward::{Task, run_tasks};
 use crate::cpu::row::{
-    Formed, Memory, Multiplied, Product, Same, Scratch, columns, fence, normalise_compactly, open,
-    rstd,
+    Formed, Memory, Multiplied, Product, Same, Scratch, Streaming, columns, normalise_compactly,
+    open, rstd,
 };
 use crate::cpu::split::streams;
 use crate::cpu::{Affine, Element, Normalised, Rows};
@@ -77,7 +77,7 @@ fn gate_rows<T: Element>(
     task: Task<'_, T>,
 ) {
     let (row_len, k, epsilon) = (problem.row_len(), problem.stat_len(), problem.epsilon());
-    let stream = streams::<T>(problem);
+    let stream = Streaming::when(streams::<T>(problem));
     let mut silu = Scratch::new(row_len);
     let mut parameters = GammaRows::of(affine, problem, task.first_row);
     for (index, y) in task.y.chunks_exact_mut(row_len).enumerate() {
@@ -86,7 +86,7 @@ fn gate_rows<T: Element>(
         let x = x.row(row, row_len);
         open(gate.rows.row(row, row_len), &mut silu);
         let (gamma, beta) = columns(affine);
-        let (by, to) = (silu.row(), Memory::new(y, stream));
+        let (by, to) = (silu.row(), Memory::new(y, stream.as_ref()));
         let rstd = match gate.order {
             GateOrder::AfterNorm => {
                 let rstd = rstd::<T>(x, k, epsilon);
@@ -105,8 +105,5 @@ fn gate_rows<T: Element>(
         if let Some(slot) = task.rstd.get_mut(index) {
             *slot = rstd;
         }
-    }
-    if stream {
-        fence();
     }
 }

@@ -7,11 +7,11 @@ use super::tiles::{Grid, Share, Tile, TileMemory};
 use crate::cpu::affine::check_length;
 use crate::cpu::backward::{Gradients, Wanted, check_saved};
 use crate::cpu::row::{
-    Copied, EachRow, Kept, Memory, Same, accumulate_each, columns, correlate_each, fence,
+    Copied, EachRow, Kept, Memory, Same, Streaming, accumulate_each, columns, correlate_each,
     input_gradient,
 };
 use crate::cpu::split::{self, streams};
-use crate::cpu::sums::Sums;
+use crate::cpu::sums::{Sums, TaskSums};
 use crate::cpu::{Affine, Element};
 use crate::{Error, Problem};
 
@@ -129,8 +129,8 @@ fn gradient_tiles<T: Element>(
     mut task: Task<'_, T>,
 ) -> Sums<T::Statistic> {
     let wanted = saved.wanted;
-    let stream = streams::<T>(problem) && saved.x.has_whole_lines();
-    let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
+    let stream = Streaming::when(streams::<T>(problem) && saved.x.has_whole_lines());
+    let mut running = TaskSums::zeros(problem, wanted.dgamma, wanted.dbeta, 1);
     let tiles = match &task {
         Task::Gradients(dx) => dx.tiles(),
         Task::Sums(first, end) => *first..*end,
@@ -142,6 +142,7 @@ fn gradient_tiles<T: Element>(
     };
     let mut kept = [(); 2].map(|()| Kept::new(lines, saved.grid.width()));
     for index in tiles {
+        running.begin();
         let tile = saved.grid.tile(index);
         let dx = match &mut task {
             Task::Gradients(dx) => Some(&mut *dx),
@@ -152,14 +153,11 @@ fn gradient_tiles<T: Element>(
             saved,
             tile,
             &mut kept,
-            &mut sums,
-            dx.map(|dx| (dx.tile(index), stream)),
+            &mut running.sums,
+            dx.map(|dx| (dx.tile(index), stream.as_ref())),
         );
     }
-    if stream {
-        fence();
-    }
-    sums
+    running.finish()
 }
 
 /// `dx` is where dx goes, and whether past the caches.
@@ -170,7 +168,7 @@ fn gradient_tile<T: Element>(
     tile: Tile,
     kept: &mut [Kept<T>; 2],
     sums: &mut Sums<T::Statistic>,
-    dx: Option<(TileMemory<'_, T>, bool)>,
+    dx: Option<(TileMemory<'_, T>, Option<&Streaming>)>,
 ) {
     let (row_len, k, wanted) = (problem.row_len(), problem.stat_len(), saved.wanted);
     let dy = |j| saved.dy.line(tile, j);

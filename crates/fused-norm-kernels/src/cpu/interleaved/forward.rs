@@ -6,7 +6,7 @@ use super::Interleaved;
 use super::tiles::{Grid, Share};
 use crate::cpu::factors::Factors;
 use crate::cpu::row::{
-    Copied, Kept, Memory, Same, columns, fence, normalise_compactly, rstd_of_each,
+    Copied, Kept, Memory, Same, Streaming, columns, normalise_compactly, rstd_of_each,
 };
 use crate::cpu::split::{self, streams};
 use crate::cpu::{Affine, Element, Normalised};
@@ -101,7 +101,7 @@ fn normalise_tiles<T: Element>(
     task: Task<'_, T>,
 ) {
     let Task { mut y, mut rstd } = task;
-    let stream = streams::<T>(problem) && x.has_whole_lines();
+    let stream = Streaming::when(streams::<T>(problem) && x.has_whole_lines());
     let mut kept = Kept::new(problem.stat_len(), grid.width());
     for index in y.tiles() {
         let tile = grid.tile(index);
@@ -115,7 +115,7 @@ fn normalise_tiles<T: Element>(
                     true => kept.line(j, tile.width),
                     false => line(j),
                 },
-                to: Memory::new(y.line(j), stream),
+                to: Memory::new(y.line(j), stream.as_ref()),
             };
             let (gamma, beta) = (Same(gamma.at(j)), Same(beta.at(j)));
             let rounding = problem.rounding();
@@ -126,8 +126,5 @@ fn normalise_tiles<T: Element>(
                 *slot = each.get(row);
             }
         }
-    }
-    if stream {
-        fence();
     }
 }

@@ -46,12 +46,8 @@ impl<'a, T> Interleaved<'a, T> {
             return Err(Error::Inner { inner, rows });
         }
         if problem.gamma_rows() != 1 {
-            // Neighbours would need different ones.
             let gamma_rows = problem.gamma_rows();
-            return Err(Error::GammaRows {
-                gamma_rows,
-                rows: 1,
-            });
+            return Err(Error::GammaRowsSideBySide { gamma_rows });
         }
         if rows == 0 {
             return Ok(());

@@ -6,9 +6,11 @@
 //! caches does neither. What both are worth is measured in the repository's `docs/performance.md`.
 
 use core::hint::black_box;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use super::block::BLOCK;
+use super::transform::Destination;
 use crate::cpu::Element;
 
 /// How far ahead of a row's block the memory is asked for, in bytes.
@@ -49,9 +51,60 @@ pub(super) fn prefetch_at<T>(row: &[T], start: usize, bytes: usize) {
 #[repr(align(64))]
 struct Staged<T>([T; BLOCK]);
 
-/// Stores the start of `block` into `to`, which is no longer than it.
+/// Stores past the caches, of one task on one thread. What it synchronises later does not order them for
+/// other threads: a fence does, when this is dropped at the end of the task, which shares its memory with
+/// nobody before.
+pub(in crate::cpu) struct Streaming {
+    /// A fence is for the stores of its own thread.
+    not_sent: PhantomData<*const ()>,
+}
+
+impl Streaming {
+    /// Where they are wanted.
+    #[inline(always)]
+    pub(in crate::cpu) fn when(wanted: bool) -> Option<Self> {
+        wanted.then_some(Self {
+            not_sent: PhantomData,
+        })
+    }
+
+    /// Memory to be written so.
+    #[inline(always)]
+    pub(in crate::cpu) fn to<'a, T>(&'a self, memory: &'a mut [MaybeUninit<T>]) -> Streamed<'a, T> {
+        Streamed {
+            memory,
+            fenced_by: PhantomData,
+        }
+    }
+}
+
+impl Drop for Streaming {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: x86-64 has SSE2, which is all that the instruction needs.
+        unsafe {
+            core::arch::x86_64::_mm_sfence();
+        }
+    }
+}
+
+/// New memory, past the caches.
+pub(in crate::cpu) struct Streamed<'a, T> {
+    memory: &'a mut [MaybeUninit<T>],
+    fenced_by: PhantomData<&'a Streaming>,
+}
+
+impl<T: Element> Destination<T> for Streamed<'_, T> {
+    #[inline(always)]
+    fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]) {
+        store(&mut self.memory[start..start + width], block);
+    }
+}
+
+/// Stores the start of `block` into `to`, which is no longer than it and belongs to a [`Streamed`].
 #[inline(always)]
-pub(super) fn store<T: Element>(to: &mut [MaybeUninit<T>], block: [T; BLOCK]) {
+fn store<T: Element>(to: &mut [MaybeUninit<T>], block: [T; BLOCK]) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
@@ -68,23 +121,14 @@ pub(super) fn store<T: Element>(to: &mut [MaybeUninit<T>], block: [T; BLOCK]) {
             for index in 0..bytes / 16 {
                 // SAFETY: both slices have `bytes` bytes, of which these 16 are the `index`th; behind the
                 // aligned start they are aligned. Elements are plain numbers, copied as bytes. x86-64
-                // has SSE2. Whoever streams calls `fence` before anybody else reads.
+                // has SSE2. `to` is of a `Streamed`, which borrows the task's `Streaming`: that fences on
+                // this thread before the task ends and anybody else reads.
                 unsafe { _mm_stream_si128(target.add(index), _mm_loadu_si128(source.add(index))) };
             }
             return;
         }
     }
     to.write_copy_of_slice(&block[..to.len()]);
-}
-
-/// Makes this thread's stores visible before whatever it does next.
-#[inline(always)]
-pub(in crate::cpu) fn fence() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: x86-64 has SSE2, which is all that the instruction needs.
-    unsafe {
-        core::arch::x86_64::_mm_sfence();
-    }
 }
 
 #[cfg(test)]
@@ -103,8 +147,9 @@ mod tests {
                 let target = unsafe {
                     core::slice::from_raw_parts_mut(target.as_mut_ptr().cast(), target.len())
                 };
-                store(target, block);
-                fence();
+                let stream = Streaming::when(true).unwrap();
+                stream.to(target).store(0, width, block);
+                drop(stream);
                 assert_eq!(memory[offset..offset + width], block[..width]);
                 assert!(memory[offset + width..].iter().all(|value| value.is_nan()));
                 assert!(memory[..offset].iter().all(|value| value.is_nan()));

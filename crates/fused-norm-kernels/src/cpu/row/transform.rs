@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use super::block::{BLOCK, load};
-use super::cache;
+use super::cache::{Streamed, Streaming};
 use crate::cpu::Element;
 
 /// A row that is changed block by block.
@@ -49,20 +49,10 @@ pub(in crate::cpu) trait Destination<T> {
 /// New memory.
 pub(in crate::cpu) struct New<'a, T>(pub &'a mut [MaybeUninit<T>]);
 
-/// New memory, past the caches; a [`fence`](super::fence) has to follow.
-pub(in crate::cpu) struct Streamed<'a, T>(pub &'a mut [MaybeUninit<T>]);
-
 impl<T: Element> Destination<T> for New<'_, T> {
     #[inline(always)]
     fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]) {
         self.0[start..start + width].write_copy_of_slice(&block[..width]);
-    }
-}
-
-impl<T: Element> Destination<T> for Streamed<'_, T> {
-    #[inline(always)]
-    fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]) {
-        cache::store(&mut self.0[start..start + width], block);
     }
 }
 
@@ -74,10 +64,10 @@ pub(in crate::cpu) enum Memory<'a, T> {
 
 impl<'a, T> Memory<'a, T> {
     #[inline(always)]
-    pub(in crate::cpu) fn new(to: &'a mut [MaybeUninit<T>], stream: bool) -> Self {
+    pub(in crate::cpu) fn new(to: &'a mut [MaybeUninit<T>], stream: Option<&'a Streaming>) -> Self {
         match stream {
-            true => Self::Streamed(Streamed(to)),
-            false => Self::New(New(to)),
+            Some(stream) => Self::Streamed(stream.to(to)),
+            None => Self::New(New(to)),
         }
     }
 }

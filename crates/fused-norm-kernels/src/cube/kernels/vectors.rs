@@ -119,9 +119,9 @@ pub(super) fn square<S: Float, N: Size>(vector: Vector<S, N>, scale: S) -> Vecto
 }
 
 /// `scale / sqrt(sum · inverse_count + epsilon)`, where the sum is one of [`square`]s, and epsilon has
-/// the square of the scale in it: a product, as an exact division costs a GPU a
-/// subroutine, and registers around the call. An epsilon below the type's range may ask for more than
-/// it can hold: infinity times zero is no 0.
+/// been multiplied by the square of the scale. The mean is a product, as an exact division costs a GPU a
+/// subroutine, and registers around the call. An epsilon below the type's range may ask for an rstd that
+/// the type cannot hold: infinity times zero is no 0.
 #[cube]
 pub(super) fn rstd_of<S: Float>(sum: S, inverse_count: S, epsilon: S, scale: S) -> S {
     let rstd = scale / (sum * inverse_count + epsilon).sqrt();

@@ -5,7 +5,7 @@ use crate::cube::{Blueprint, DeviceLimits, Routine, RowClass};
 
 /// Neighbouring lanes that fill a cache line of 128 bytes with loads of 16: fewer would leave part
 /// of it to another instruction.
-const LINE_LANES: u32 = 8;
+const LINE_LANES: usize = 8;
 
 /// What a lane may hold, and how many lanes may do so.
 struct Budget {
@@ -61,7 +61,7 @@ fn units(pass: Pass, limits: &DeviceLimits) -> u32 {
 pub(super) fn plane(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Option<Blueprint> {
     let plane = class.plane_size(limits)?;
     let vectors = class.row_vectors(limits);
-    let fewest = LINE_LANES.min(vectors.next_power_of_two() as u32);
+    let fewest = vectors.min(LINE_LANES).next_power_of_two() as u32;
     // Longer rows go to several planes: a backward plane keeps what it holds, and a forward plane
     // leaves room for as many others.
     let budgets = match pass {
@@ -69,8 +69,7 @@ pub(super) fn plane(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Opti
         Pass::Backward => &budgets(pass)[..1],
     };
     budgets.iter().find_map(|budget| {
-        let most = most_vectors(class, limits, budget);
-        let lanes = vectors.div_ceil(most).next_power_of_two() as u32;
+        let lanes = lanes(class, limits, budget, plane)?.next_power_of_two();
         let lanes = lanes.max(fewest);
         if lanes > plane {
             return None;
@@ -92,16 +91,15 @@ pub(super) fn plane(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Opti
 /// A row on several planes; without plane operations, on any number of units.
 pub(super) fn cube(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Option<Blueprint> {
     let segment = class.plane_size(limits).unwrap_or(1);
-    let vectors = class.row_vectors(limits);
     budgets(pass).iter().find_map(|budget| {
-        let lanes = vectors.div_ceil(most_vectors(class, limits, budget));
-        let lanes = u32::try_from(lanes).ok()?;
+        let most = budget.max_lanes.min(limits.max_units);
+        let lanes = lanes(class, limits, budget, most)?;
         let lanes = if segment > 1 {
             lanes.next_multiple_of(segment)
         } else {
-            lanes.checked_next_power_of_two()?
+            lanes.next_power_of_two()
         };
-        if lanes > budget.max_lanes.min(limits.max_units) {
+        if lanes > most {
             return None;
         }
         let row_groups = (units(pass, limits) / lanes).max(1);
@@ -116,6 +114,14 @@ pub(super) fn cube(class: &RowClass, pass: Pass, limits: &DeviceLimits) -> Optio
         );
         Some(blueprint).filter(|blueprint| fits(blueprint, class, pass, limits))
     })
+}
+
+/// Lanes that a row takes, if these are at most `most`: a row may need more than 32 bits can count.
+fn lanes(class: &RowClass, limits: &DeviceLimits, budget: &Budget, most: u32) -> Option<u32> {
+    let lanes = class
+        .row_vectors(limits)
+        .div_ceil(most_vectors(class, limits, budget));
+    u32::try_from(lanes).ok().filter(|&lanes| lanes <= most)
 }
 
 /// Vectors of a row that a lane may hold, as many of every input. Short vectors cost an instruction
