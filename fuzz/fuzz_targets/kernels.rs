@@ -9,7 +9,7 @@ mod common;
 use arbitrary::Arbitrary;
 use buffer::Buffer;
 use common::{
-    ALL, ALL_GATED, Kind, ORDERS, Reference, Shape, assert_near, assert_sums, bits, wide,
+    ALL, ALL_GATED, Exact, Kind, ORDERS, Reference, Shape, assert_near, assert_sums, bits, wide,
 };
 use fused_norm_kernels::cpu::{self, Affine, Gate, Interleaved, Rows, Wanted};
 use fused_norm_kernels::{Error, Problem, Rounding};
@@ -142,6 +142,11 @@ fn is_judged<T: Kind>(input: &Input) -> bool {
     !input.wild && !input.before_gamma && size_of::<T>() < 8
 }
 
+/// Sums of x and a residual.
+fn added(sums: &[f64]) -> Vec<Exact> {
+    sums.iter().map(|&sum| Exact::alone(sum)).collect()
+}
+
 fn apart<T: Kind>(
     input: &Input,
     problem: &Problem,
@@ -178,7 +183,10 @@ fn apart<T: Kind>(
         if judged {
             let exact = reference.gradients(&wide(&dense));
             assert_near("dx", found.dx.as_ref().unwrap(), &exact.dx);
-            assert_sums::<T>("dbeta", found.dbeta.as_ref().unwrap(), &exact.dbeta);
+            assert_sums::<T>("dbeta", found.dbeta.as_ref().unwrap(), &exact.dbeta, rows);
+            if let Some(dgamma) = &found.dgamma {
+                assert_sums::<T>("dgamma", dgamma, &exact.dgamma, rows);
+            }
         }
         if input.in_place {
             cpu::backward_in_place(problem, &mut dense, x.rows(), &rstd, gamma, wanted).unwrap();
@@ -196,6 +204,10 @@ fn apart<T: Kind>(
                 .zip(residual)
                 .for_each(|(x, by)| *x += by);
             assert_near("y", &found.y, &reference.y());
+            assert_near("sum", &found.sum, &added(&reference.x));
+            let rstds = (0..rows).map(|row| reference.rstd(row));
+            let rstds: Vec<Exact> = rstds.map(Exact::alone).collect();
+            assert_sums::<T>("rstd", &found.rstd.unwrap(), &rstds, 0);
         }
     } else {
         let order = ORDERS[usize::from(input.in_place)];
@@ -223,6 +235,14 @@ fn apart<T: Kind>(
             let exact = reference.gradients(&wide(&dy.dense(rows, n)));
             assert_near("dx", &found.dx.unwrap(), &exact.dx);
             assert_near("dgate", &found.dgate.unwrap(), &exact.dgate);
+            for (what, found, exact) in [
+                ("dgamma", found.dgamma, &exact.dgamma),
+                ("dbeta", found.dbeta, &exact.dbeta),
+            ] {
+                if let Some(found) = found {
+                    assert_sums::<T>(what, &found, exact, rows);
+                }
+            }
         }
     }
 }
@@ -282,6 +302,10 @@ fn interleaved<T: Kind>(
             let dy = shape.apart(&dy.dense(groups, inner * n));
             let exact = reference.gradients(&wide(&dy));
             assert_near("dx", &shape.apart(&found.dx.unwrap()), &exact.dx);
+            assert_sums::<T>("dbeta", &found.dbeta.unwrap(), &exact.dbeta, rows);
+            if let Some(dgamma) = found.dgamma {
+                assert_sums::<T>("dgamma", &dgamma, &exact.dgamma, rows);
+            }
         }
         Ok(_) => {}
         Err(error) => assert!(matches!(error, Error::Length { .. }), "{error}"),

@@ -33,7 +33,8 @@ fn sums_are_right<T: Kind>() {
             for (row, rstd) in found.rstd.as_ref().unwrap().iter().enumerate() {
                 let exact = reference.rstd(row);
                 assert!(
-                    (rstd.to_f64() / exact - 1.0).abs() <= 2.0 * T::STEP,
+                    (rstd.to_f64() / exact - 1.0).abs()
+                        <= 2.0 * T::KIND.statistic().unit_roundoff(),
                     "{rstd:?} {exact}"
                 );
             }

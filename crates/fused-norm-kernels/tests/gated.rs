@@ -41,10 +41,10 @@ fn gates_are_right<T: Kind>() {
             assert_near("dx", &found.dx.unwrap(), &exact.dx);
             assert_near("dgate", &found.dgate.unwrap(), &exact.dgate);
             if let Some(dgamma) = found.dgamma {
-                assert_sums::<T>("dgamma", &dgamma, &exact.dgamma);
+                assert_sums::<T>("dgamma", &dgamma, &exact.dgamma, problem.rows());
             }
             if let Some(dbeta) = found.dbeta {
-                assert_sums::<T>("dbeta", &dbeta, &exact.dbeta);
+                assert_sums::<T>("dbeta", &dbeta, &exact.dbeta, problem.rows());
             }
         }
     }

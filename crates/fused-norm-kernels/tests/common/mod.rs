@@ -6,7 +6,7 @@ mod shape;
 
 use fused_norm_kernels::cpu::{Affine, Element, GatedWanted, Wanted};
 use fused_norm_kernels::{GateOrder, Problem};
-use fused_norm_testkit::patterns;
+use fused_norm_testkit::{FloatKind, patterns, tolerance};
 
 pub use reference::{Exact, Reference};
 pub use shape::Shape;
@@ -26,38 +26,25 @@ pub const ALL_GATED: GatedWanted = GatedWanted {
     dbeta: true,
 };
 
-/// What every type of storage can be off by: a step of the type, and one of its type of computation.
+/// A type of storage and what the judge calls it.
 pub trait Kind: Element + PartialEq {
-    /// Half a step of the type, relative.
-    const ROUNDING: f64;
-    /// Half a step of the type of computation, relative.
-    const STEP: f64;
-    /// What is lost of numbers below the smallest normal one, whose steps do not shrink with them.
-    const SMALLEST: f64;
+    const KIND: FloatKind;
 }
 
 impl Kind for f64 {
-    const ROUNDING: f64 = f64::EPSILON / 2.0;
-    const STEP: f64 = f64::EPSILON / 2.0;
-    const SMALLEST: f64 = 1e-300;
+    const KIND: FloatKind = FloatKind::F64;
 }
 
 impl Kind for f32 {
-    const ROUNDING: f64 = f32::EPSILON as f64 / 2.0;
-    const STEP: f64 = f32::EPSILON as f64 / 2.0;
-    const SMALLEST: f64 = 1e-41;
+    const KIND: FloatKind = FloatKind::F32;
 }
 
 impl Kind for half::f16 {
-    const ROUNDING: f64 = 1.0 / 2048.0;
-    const STEP: f64 = f32::EPSILON as f64 / 2.0;
-    const SMALLEST: f64 = 6e-8;
+    const KIND: FloatKind = FloatKind::F16;
 }
 
 impl Kind for half::bf16 {
-    const ROUNDING: f64 = 1.0 / 256.0;
-    const STEP: f64 = f32::EPSILON as f64 / 2.0;
-    const SMALLEST: f64 = 1e-40;
+    const KIND: FloatKind = FloatKind::BF16;
 }
 
 /// Calls `$test::<T>` for each type of storage.
@@ -156,27 +143,28 @@ impl<T: Element> Data<T> {
 /// Asserts that each value is the exact one, rounded to T, after a few roundings of the type of
 /// computation.
 pub fn assert_near<T: Kind>(what: &str, found: &[T], exact: &[Exact]) {
-    assert_within::<T>(what, &wide(found), exact, T::ROUNDING);
+    assert_within(what, &wide(found), exact, T::KIND, 0.0);
 }
 
-/// The same for what stays in the type of computation.
-pub fn assert_sums<T: Kind>(what: &str, found: &[T::Statistic], exact: &[Exact]) {
-    assert_within::<T>(what, &wide(found), exact, T::STEP);
+/// The same for what stays in the type of computation, as sums over `terms` rows: one running sum, of
+/// terms that may be all the same, which err the same way each time.
+pub fn assert_sums<T: Kind>(what: &str, found: &[T::Statistic], exact: &[Exact], terms: usize) {
+    let kind = T::KIND.statistic();
+    let drift = kind.unit_roundoff() * terms as f64 / 2.0;
+    assert_within(what, &wide(found), exact, kind, drift);
 }
 
-fn assert_within<T: Kind>(what: &str, found: &[f64], exact: &[Exact], rounding: f64) {
+fn assert_within(what: &str, found: &[f64], exact: &[Exact], kind: FloatKind, drift: f64) {
     assert_eq!(found.len(), exact.len(), "{what}");
+    // No sum has more terms.
+    let mut tolerance = tolerance(kind, kind.statistic(), exact.len());
+    tolerance.relative += drift;
     for (index, (&found, exact)) in found.iter().zip(exact).enumerate() {
-        // f16 ends at 65504.
-        if rounding == 1.0 / 2048.0 && exact.value.abs() > 65_000.0 && found.is_infinite() {
-            continue;
-        }
-        let bound =
-            rounding * 1.01 * exact.value.abs() + 24.0 * T::STEP * exact.magnitude + T::SMALLEST;
         assert!(
-            (found - exact.value).abs() <= bound,
-            "{what} [{index}]: {found:e}, expected {:e} ± {bound:e}",
-            exact.value
+            tolerance.accepts(found, exact.value, exact.magnitude),
+            "{what} [{index}]: {found:e}, expected {:e} ± {:e}",
+            exact.value,
+            tolerance.allowed(exact.value, exact.magnitude)
         );
     }
 }

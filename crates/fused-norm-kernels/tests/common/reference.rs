@@ -169,6 +169,12 @@ fn slope_magnitude(v: f64) -> f64 {
 }
 
 impl Exact {
+    /// Of one term.
+    pub fn alone(value: f64) -> Self {
+        let magnitude = value.abs();
+        Self { value, magnitude }
+    }
+
     fn set(&mut self, value: f64, magnitude: f64) {
         (self.value, self.magnitude) = (value, magnitude);
     }
