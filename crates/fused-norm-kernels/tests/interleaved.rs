@@ -109,7 +109,7 @@ fn values_are_those_of_rows<T: Kind>() {
 }
 
 #[test]
-fn a_row_has_the_bits_that_it_has_elsewhere() {
+fn a_row_with_the_same_statistic_has_the_bits_that_it_has_elsewhere() {
     for_every_type!(values_are_those_of_rows);
 }
 

@@ -26,7 +26,9 @@ pub(super) fn d_model<const D: usize>(operation: &str, x: &Tensor<D>, axis: usiz
             x.dims()
         ),
     }
-    assert_float(operation, "x", x);
+    let device = x.device();
+    backends::assert_there(operation, "x", &device);
+    assert_float(operation, "x", x, &device);
     d_model
 }
 
@@ -78,32 +80,31 @@ pub(super) fn assert_like_x<const D: usize>(
     assert_beside(operation, name, tensor, x);
 }
 
-/// Of a float type, and on x's device.
+/// On x's device, which has the operation, and of a float type that it has.
 pub(super) fn assert_beside<const P: usize, const D: usize>(
     operation: &str,
     name: &str,
     tensor: &Tensor<P>,
     x: &Tensor<D>,
 ) {
-    let found = assert_float(operation, name, tensor);
-    let expected = x.device();
+    let (found, expected) = (tensor.device(), x.device());
+    backends::assert_there(operation, name, &found);
     assert!(
         found == expected,
         "{operation}: {name} is on {found:?}, x is on {expected:?}"
     );
+    assert_float(operation, name, tensor, &found);
 }
 
-/// On a device that has the operation, and of a float type that the device has. Returns the device.
-fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>) -> Device {
-    let device = tensor.device();
-    backends::assert_there(operation, name, &device);
+/// Of a float type that the device has.
+fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>, device: &Device) {
     let dtype = tensor.dtype();
     assert!(
         matches!(
             dtype,
             DType::F64 | DType::F32 | DType::Flex32 | DType::F16 | DType::BF16
         ),
-        "{operation}: {name} has type {dtype:?}, expected F64, F32, F16 or BF16"
+        "{operation}: {name} has type {dtype:?}, expected F64, F32, Flex32, F16 or BF16"
     );
     // Every device has f32. A kernel of a type that a device lacks would fail in the queue, where a
     // failure is only logged.
@@ -113,5 +114,4 @@ fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>)
             "{operation}: {name} has type {dtype:?}, which {device:?} lacks"
         );
     }
-    device
 }

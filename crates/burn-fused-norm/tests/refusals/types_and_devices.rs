@@ -64,7 +64,10 @@ fn quantised_tensors() {
     let quantised = || ones([2, 32], &device).quantize_dynamic(&QuantScheme::default());
     let text = refusal(|| rms_norm(quantised(), None, None, options));
     assert!(text.starts_with("rms_norm: x has type QFloat"), "{text}");
-    assert!(text.ends_with("expected F64, F32, F16 or BF16"), "{text}");
+    assert!(
+        text.ends_with("expected F64, F32, Flex32, F16 or BF16"),
+        "{text}"
+    );
     let text = refusal(|| add_rms_norm(ones([2, 32], &device), quantised(), None, None, options));
     assert!(
         text.starts_with("add_rms_norm: residual has type QFloat"),

@@ -80,8 +80,11 @@ impl Scalar {
         } else {
             &row[..k]
         };
+        // Squares of larger values, or their sum, may be more than f32 can hold.
+        let largest = prefix.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let scale = if largest > 1e15 { 2_f64.powi(-60) } else { 1.0 };
         let square = |x: &f64| {
-            let square = r(x * x);
+            let square = r((x * scale) * (x * scale));
             if self.has(Fault::SquaresInHalf) {
                 case.x_kind.round(square)
             } else {
@@ -97,12 +100,12 @@ impl Scalar {
             total += row[k..].iter().map(|x| x * 0.0).sum::<f64>();
         }
         let mean = r(total / prefix.len() as f64);
-        let mut epsilon = r(epsilon);
+        let mut epsilon = r(epsilon * scale * scale);
         if self.has(Fault::EpsilonRescaled) {
             epsilon = r(epsilon * row.iter().map(|x| x * x).fold(1.0, f64::max));
         }
         if self.has(Fault::EpsilonOutsideRoot) {
-            return r(1.0 / r(r(mean.sqrt()) + epsilon));
+            return r(scale / r(r(mean.sqrt()) + epsilon));
         }
         let mut root = r(r(mean + epsilon).sqrt());
         if self.has(Fault::RootMeanSquareRounded) {
@@ -111,7 +114,7 @@ impl Scalar {
         if self.has(Fault::ZeroRowNan) && mean == 0.0 {
             f64::NAN
         } else {
-            r(1.0 / root)
+            r(scale / root)
         }
     }
 
