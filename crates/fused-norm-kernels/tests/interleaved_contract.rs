@@ -136,9 +136,12 @@ fn buffers_that_do_not_fit_are_refused_by_name() {
     );
     let missing = Some(Error::MissingParameter("gamma"));
     assert_eq!(backward(rows, rows, &data[..4], None), missing);
-    let other = Interleaved::new(&data, 4, 12);
-    assert_eq!(
-        backward(other, rows, &data[..4], gamma),
-        length("the inner axis of dy", 2, 4)
-    );
+    // As many elements as it needs, too few, and no whole groups.
+    for (inner, pitch) in [(4, 12), (1, 6), (3, 9)] {
+        let other = Interleaved::new(&data, inner, pitch);
+        assert_eq!(
+            backward(other, rows, &data[..4], gamma),
+            length("the inner axis of dy", 2, inner)
+        );
+    }
 }

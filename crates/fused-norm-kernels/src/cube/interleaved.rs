@@ -137,7 +137,6 @@ pub fn interleaved_backward(
 ) -> Result<Gradients, Error> {
     let (x, wanted) = (&args.x, args.wanted);
     x.check(client, "x", problem)?;
-    args.dy.check(client, "dy", problem)?;
     if args.dy.inner != x.inner {
         return Err(Error::Length {
             buffer: "the inner axis of dy",
@@ -145,6 +144,7 @@ pub fn interleaved_backward(
             found: args.dy.inner,
         });
     }
+    args.dy.check(client, "dy", problem)?;
     check_affine(client, problem, &args.affine)?;
     if args.dy.elem != x.elem {
         return Err(Error::Type {

@@ -57,9 +57,9 @@ pub(in crate::cpu) fn backward<T: Element>(
     gamma: Option<&[T::Statistic]>,
     wanted: Wanted,
 ) -> Result<Gradients<T>, Error> {
-    dy.check("dy", problem)?;
     x.check("x", problem)?;
     check_length("the inner axis of dy", x.inner, dy.inner)?;
+    dy.check("dy", problem)?;
     let factors = check_saved::<T>(problem, rstd, gamma, wanted)?;
     let elements = problem.elements();
     let grid = Grid::new::<T>(problem, x.inner);
