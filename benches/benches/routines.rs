@@ -1,7 +1,8 @@
 //! Every CubeCL routine, forced: is the one that is selected the fastest?
 //!
 //! `cargo bench -p fused-norm-benches --features cpu --bench routines`, with the features of other
-//! devices for them; `NORM_DEVICES` names some of them. Without Burn: the kernels, their launch and the wait for the device.
+//! devices for them; `NORM_DEVICES` names some of them. Without Burn: the kernels, their launch and the
+//! wait for the device.
 
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind as CubeKind};

@@ -181,12 +181,7 @@ fn assert_one_kernel_a_family(name: &str, routine: &str) {
         "{name} {routine}: {launches} launches in the log"
     );
     for (family, hashes) in compiled {
-        // Units keep sums of their own where there are as many rows as units, and else none.
-        let most = if family == "BackwardStreamed" { 2 } else { 1 };
-        assert!(
-            hashes.len() <= most,
-            "{name} {routine} {family}: {hashes:?}"
-        );
+        assert_eq!(hashes.len(), 1, "{name} {routine} {family}: {hashes:?}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! `--nocapture` prints.
 
 use fused_norm_testkit::FloatKind::{BF16, F32};
+use fused_norm_testkit::Random;
 
 const ROWS: usize = 64;
 const ROW_LEN: usize = 2048;
@@ -36,38 +37,18 @@ const ORDERS: [(&str, Order); 4] = [
     }),
 ];
 
-/// Numbers of the normal distribution, the same in every run.
-struct Normal(u64);
-
-impl Normal {
-    /// In (0, 1), by splitmix64.
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON
-    }
-
-    /// By the method of Box and Muller.
-    fn next(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
-
 /// Share of outputs that are not the correctly rounded value, the largest error in steps of bf16, and the
 /// mean over rows of the relative error of a row's scale.
 fn cost(order: Order) -> [f64; 3] {
-    let mut normal = Normal(7);
+    let mut random = Random(7);
     let gamma: Vec<f64> = (0..ROW_LEN)
-        .map(|_| BF16.round(1.0 + 0.2 * normal.next()))
+        .map(|_| BF16.round(1.0 + 0.2 * random.normal()))
         .collect();
     let (mut wrong, mut largest, mut bias) = (0, 0.0_f64, 0.0);
     for row in 0..ROWS {
         let scale = 2_f64.powi((row % 10) as i32 - 3);
         let x: Vec<f64> = (0..ROW_LEN)
-            .map(|_| BF16.round(scale * normal.next()))
+            .map(|_| BF16.round(scale * random.normal()))
             .collect();
         let mean_square = x.iter().map(|x| x * x).sum::<f64>() / ROW_LEN as f64;
         let rstd = 1.0 / (mean_square + EPSILON).sqrt();

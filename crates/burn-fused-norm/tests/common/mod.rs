@@ -3,7 +3,6 @@
 
 pub mod devices;
 pub mod layer;
-pub mod random;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -2,7 +2,7 @@
 
 use fused_norm_testkit::patterns;
 
-use crate::common::random::Random;
+use fused_norm_testkit::Random;
 
 /// Values of which the largest is about `size`, in rows of `row_len` where the style knows rows.
 ///

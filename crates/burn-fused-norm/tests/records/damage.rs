@@ -1,6 +1,6 @@
 //! Ways in which a file is damaged.
 
-use crate::common::random::Random;
+use fused_norm_testkit::Random;
 
 /// A number decides all of it.
 pub struct Damage(Random);

@@ -125,6 +125,7 @@ fn rows_far_from_one_are_normalised() {
 fn columns_far_from_one_are_normalised_too() {
     const COLUMNS: usize = 16;
     let options = RmsNormOptions::new(1e-6).with_axis(1);
+    let tolerance = tolerance(FloatKind::F32, FloatKind::F32, ROW_LEN);
     for (name, device) in devices::selected() {
         for factor in [1e18, 1e20, 1e29] {
             let x = filled([ROW_LEN, COLUMNS], &device, |i| factor * p(i));
@@ -135,9 +136,10 @@ fn columns_far_from_one_are_normalised_too() {
                     all.iter().skip(column).step_by(COLUMNS).copied().collect()
                 };
                 let exact = oracle::forward(&along(&x_values), &problem(1e-6)).y;
-                for (y, want) in along(&y).iter().zip(&exact.values) {
-                    let error = (y - want).abs();
-                    assert!(error <= 1e-6, "{name} {factor:e}: {y}, expected {want}");
+                for (at, y) in along(&y).iter().enumerate() {
+                    let (want, error) = (exact.values[at], (y - exact.values[at]).abs());
+                    let slack = tolerance.slack(exact.magnitudes[at]);
+                    assert!(error <= slack, "{name} {factor:e}: {y}, expected {want}");
                 }
             }
         }
@@ -207,7 +209,6 @@ fn a_gate_is_shut_or_open_at_its_ends() {
             let order = GateOrder::AfterNorm;
             let y = gated_rms_norm(x.clone(), gate.clone(), None, None, order, options);
             let normed = values(rms_norm(x.clone(), None, None, options));
-            // The open gate's own column may be infinite: its gradient is asked for apart.
             let shut = values(y.clone());
             assert_eq!(
                 [shut[0], shut[2], shut[3]],

@@ -123,10 +123,11 @@ fn store<T: Element>(to: &mut [MaybeUninit<T>], block: [T; BLOCK]) {
             let source = &source.0[..to.len()];
             let source = source.as_ptr().cast::<__m128i>();
             for index in 0..bytes / 16 {
+                // `to` is of a `Streamed`, which borrows the task's `Streaming`: that fences on this thread
+                // before the task ends and anybody else reads.
                 // SAFETY: both slices have `bytes` bytes, of which these 16 are the `index`th; behind the
                 // aligned start they are aligned. Elements are plain numbers, copied as bytes. x86-64
-                // has SSE2. `to` is of a `Streamed`, which borrows the task's `Streaming`: that fences on
-                // this thread before the task ends and anybody else reads.
+                // has SSE2.
                 unsafe { _mm_stream_si128(target.add(index), _mm_loadu_si128(source.add(index))) };
             }
             return;

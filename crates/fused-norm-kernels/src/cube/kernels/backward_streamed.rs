@@ -1,6 +1,6 @@
 //! Backward over rows that are read twice. With one lane a row, every unit keeps its sums of dgamma
-//! and dbeta in a row of memory of its own, which stays in its cache. A cube walks over a block of
-//! neighbouring rows, so that no sum has many terms.
+//! and dbeta in rows of memory of its own, which stay in its cache, unless the plan leaves them to
+//! `columns`. A cube walks over a block of neighbouring rows, so that no sum has many terms.
 
 use cubecl::prelude::*;
 

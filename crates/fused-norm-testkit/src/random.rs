@@ -1,9 +1,13 @@
 //! Numbers that look like chance and are the same in every run.
 
 /// Sebastiano Vigna's splitmix64.
-pub struct Random(pub u64);
+pub struct Random(
+    /// The seed, and then the state.
+    pub u64,
+);
 
 impl Random {
+    /// The next 64 bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -25,6 +29,12 @@ impl Random {
         } else {
             -magnitude
         }
+    }
+
+    /// Of the normal distribution, by the method of Box and Muller.
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
     /// Below `end`, or 0.
