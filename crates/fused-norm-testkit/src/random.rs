@@ -8,7 +8,7 @@ pub struct Random(
 
 impl Random {
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,13 +18,13 @@ impl Random {
 
     /// In [0, 1).
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Of either sign, from 1/32 to 1 in magnitude.
     pub fn signed(&mut self) -> f64 {
         let magnitude = 1.0 / 32.0 + self.unit() * 31.0 / 32.0;
-        if self.next().is_multiple_of(2) {
+        if self.bits().is_multiple_of(2) {
             magnitude
         } else {
             -magnitude
@@ -39,6 +39,6 @@ impl Random {
 
     /// Below `end`, or 0.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        (self.bits() % end.max(1) as u64) as usize
     }
 }

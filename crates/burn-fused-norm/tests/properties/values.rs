@@ -26,7 +26,7 @@ pub fn values(
                 0 => patterns::p(index) / 2.0,
                 1 | 2 => signed,
                 3 => signed * tiny,
-                4 if random.next().is_multiple_of(2) => 0.0,
+                4 if random.bits().is_multiple_of(2) => 0.0,
                 4 => signed,
                 // Rows of different magnitudes, some of them zero.
                 5 if (seed + row as u64) % 5 == 4 => 0.0,

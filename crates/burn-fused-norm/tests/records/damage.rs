@@ -30,7 +30,7 @@ impl Damage {
             // The beginning alone is right, or not even that.
             file.truncate(self.0.below(24));
             let noise = self.0.below(600);
-            file.extend((0..noise).map(|_| self.0.next() as u8));
+            file.extend((0..noise).map(|_| self.0.bits() as u8));
             return file;
         }
         for _ in 0..=self.0.below(4) {
@@ -70,7 +70,7 @@ impl Damage {
     fn write(&mut self, file: &mut [u8], at: usize, width: usize) {
         let number = match self.0.below(2) {
             0 => EXTREMES[self.0.below(EXTREMES.len())],
-            _ => self.0.next(),
+            _ => self.0.bits(),
         };
         let bytes = number.to_le_bytes();
         let places = file.iter_mut().skip(at).take(width);

@@ -35,6 +35,16 @@ fn meant<const D: usize>(parameter: &Param<Tensor<D>>, made_of: fn(usize) -> f64
     meant
 }
 
+fn problem<'a>(epsilon: f64, gamma: &'a [f64], beta: Option<&'a [f64]>) -> Problem<'a> {
+    Problem {
+        row_len: FEATURES,
+        stat_len: FEATURES,
+        epsilon,
+        gamma: Some(gamma),
+        beta,
+    }
+}
+
 #[track_caller]
 fn assert_right<const D: usize>(what: &str, y: Tensor<D>, exact: &oracle::Exact) {
     let tolerance = tolerance(FloatKind::F32, FloatKind::F32, FEATURES);
@@ -62,13 +72,7 @@ fn all_three_ways_through_a_quantised_layer() {
         let norm = layer(&device);
         let gamma = meant(norm.gamma.as_ref().unwrap(), g);
         let beta = meant(norm.beta.as_ref().unwrap(), b);
-        let problem = Problem {
-            row_len: FEATURES,
-            stat_len: FEATURES,
-            epsilon: norm.epsilon,
-            gamma: Some(&gamma),
-            beta: Some(&beta),
-        };
+        let problem = problem(norm.epsilon, &gamma, Some(&beta));
         let x = || filled([ROWS, FEATURES], &device, p);
         let second = || filled([ROWS, FEATURES], &device, q);
         let numbers = |at: fn(usize) -> f64| (0..ROWS * FEATURES).map(at).collect::<Vec<_>>();
@@ -98,13 +102,7 @@ fn heads_with_a_quantised_gamma() {
         norm.gamma = Param::from_tensor(filled([2, FEATURES], &device, g));
         let norm = quantised(norm, &device);
         let gamma = meant(&norm.gamma, g);
-        let problem = Problem {
-            row_len: FEATURES,
-            stat_len: FEATURES,
-            epsilon: norm.epsilon,
-            gamma: Some(&gamma),
-            beta: None,
-        };
+        let problem = problem(norm.epsilon, &gamma, None);
         let x: Vec<f64> = (0..ROWS * FEATURES).map(p).collect();
         let exact = oracle::forward(&x, &problem).y;
         let y = norm.forward(filled([ROWS / 2, 2, FEATURES], &device, p));
@@ -119,13 +117,7 @@ fn the_layer_before_a_quantised_one_learns() {
         let device = device.autodiff();
         let norm = layer(&device);
         let gamma = meant(norm.gamma.as_ref().unwrap(), g);
-        let problem = Problem {
-            row_len: FEATURES,
-            stat_len: FEATURES,
-            epsilon: norm.epsilon,
-            gamma: Some(&gamma),
-            beta: None,
-        };
+        let problem = problem(norm.epsilon, &gamma, None);
         let x: Tensor<2> = filled([ROWS, FEATURES], &device, p).require_grad();
         let dy = filled([ROWS, FEATURES], &device, q);
         let gradients = (norm.forward(x.clone()) * dy).sum().backward();
