@@ -7,7 +7,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use burn::module::Module;
-use burn::tensor::{Device, Distribution, Tensor};
+use burn::tensor::{DType, Device, Distribution, Tensor};
 use burn_cubecl::cubecl::logging::{LaunchObservation, LaunchObserver};
 use burn_fused_norm::{RmsNormConfig, RmsNormOptions, rms_norm};
 
@@ -70,6 +70,27 @@ fn a_forward_pass_is_one_kernel_of_ours() {
             assert_eq!(launches.len(), 1, "{device:?} {row_len}: {launches:?}");
             assert!(ours(launches[0], "forward_"), "{device:?}: {launches:?}");
         }
+    }
+}
+
+/// Flex32 is kept in 32 bits, and computed in f32 by the same kernel.
+#[test]
+fn flex32_is_one_kernel_of_ours() {
+    let _alone = ALONE.lock();
+    for device in devices() {
+        if !device.supports_dtype(DType::Flex32) {
+            common::skipped(&format!("{device:?} has no Flex32"));
+            continue;
+        }
+        let normal = Distribution::Normal(0.0, 1.0);
+        let x = Tensor::<2>::random([3, 64], normal, (&device, DType::Flex32));
+        let gamma = Tensor::<1>::random([64], normal, (&device, DType::Flex32));
+        let options = RmsNormOptions::new(1e-5);
+        let norm = || rms_norm(x.clone(), Some(gamma.clone()), None, options);
+        let (y, launches) = launched(&device, norm);
+        assert_eq!(launches.len(), 1, "{device:?}: {launches:?}");
+        assert!(ours(launches[0], "forward_"), "{device:?}: {launches:?}");
+        assert_eq!(y.dtype(), DType::Flex32);
     }
 }
 

@@ -9,21 +9,41 @@ use burn_cubecl::cubecl::ir::{ElemType, FloatKind};
 use burn_cubecl::cubecl::server::Handle;
 use burn_cubecl::kernel::{into_contiguous, untile};
 use burn_cubecl::tensor::CubeTensor;
-use fused_norm_kernels::cube::{Interleaved, Parameter, Rows, reads_in_place, supports};
+use fused_norm_kernels::cube::{
+    Interleaved, Parameter, Rows, reads_in_place, statistic_type, supports,
+};
 
 use super::interleaving::Interleaving;
 use super::layout::row_pitch;
 
 /// The kernels' name of a tensor's type, if its device can compute in that.
 pub(crate) fn elem(tensor: &CubeTensor) -> Option<ElemType> {
-    let kind = match tensor.dtype {
+    kept_as(tensor.dtype).filter(|&elem| supports(&tensor.client, elem))
+}
+
+/// What the elements are in memory. Flex32 is kept in 32 bits, and is f32 to the kernels.
+fn kept_as(dtype: DType) -> Option<ElemType> {
+    let kind = match dtype {
         DType::F64 => FloatKind::F64,
-        DType::F32 => FloatKind::F32,
+        DType::F32 | DType::Flex32 => FloatKind::F32,
         DType::F16 => FloatKind::F16,
         DType::BF16 => FloatKind::BF16,
         _ => return None,
     };
-    Some(ElemType::Float(kind)).filter(|&elem| supports(&tensor.client, elem))
+    Some(ElemType::Float(kind))
+}
+
+/// Refuses a `dy` or an `rstd` that is kept otherwise than an x of type `x` asks for: the kernels would read
+/// it as nonsense. A `dy` that comes back to Flex32 from f32 is f32, as Burn's cast between the two gives
+/// the same tensor.
+pub(crate) fn assert_types(operation: &str, dy: &CubeTensor, rstd: &CubeTensor, x: ElemType) {
+    for (name, tensor, expected) in [("dy", dy, x), ("rstd", rstd, statistic_type(x))] {
+        assert!(
+            kept_as(tensor.dtype) == Some(expected),
+            "{operation}: {name} has type {:?}, expected {expected}",
+            tensor.dtype
+        );
+    }
 }
 
 /// A tensor whose last axis is dense and whose rows have one pitch that the device can read.

@@ -6,6 +6,7 @@ mod alternating_devices;
 mod batches;
 #[path = "../common/mod.rs"]
 mod common;
+mod flex32;
 mod fused_neighbours;
 mod half_parameters;
 mod leftovers;

@@ -7,7 +7,7 @@ use fused_norm_kernels::cube::{self, Operand};
 
 use super::native::{expect, problem};
 use super::{GatedGradients, GatedRmsNormOps, GatedSettings, GatedWanted, decomposed};
-use crate::backend::cube::RowTensor;
+use crate::backend::cube::{RowTensor, assert_types};
 use crate::ops::rms_norm::Affine;
 use crate::ops::rms_norm::contract::statistic_type;
 use crate::ops::rms_norm::cube::{Types, column, rows_gradient};
@@ -102,6 +102,7 @@ fn backward(
     let GatedSettings { norm, order } = settings;
     let client = x.client.clone();
     let (gamma, beta) = affine.parameters();
+    assert_types("gated_rms_norm_backward", &dy, &rstd, types.x);
     let [dy, x, gate] = [dy, x, gate].map(|tensor| RowTensor::new(tensor, types.x, norm.row_len));
     let shape = x.shape();
     let args = cube::Backward {

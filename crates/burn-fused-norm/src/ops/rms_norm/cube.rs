@@ -11,7 +11,8 @@ use super::contract::statistic_type;
 use super::native::{expect, problem};
 use super::{Affine, Gradient, Gradients, RmsNormOps, Settings, Wanted, decomposed};
 use crate::backend::cube::{
-    RowTensor, dense, elem, interleaved, interleaved_tensor, interleaving_of, parameter,
+    RowTensor, assert_types, dense, elem, interleaved, interleaved_tensor, interleaving_of,
+    parameter,
 };
 use crate::backend::interleaving::Interleaving;
 
@@ -53,8 +54,8 @@ impl RmsNormOps for CubeBackend {
 }
 
 /// The types of x, gamma and beta, where the kernels take all of them on this device. A type that
-/// is not theirs (`Flex32`) goes through the default bodies, and so does an x without elements, of which
-/// they make no work: CubeCL cannot copy a view without elements.
+/// is not theirs goes through the default bodies, and so does an x without elements, of which they make
+/// no work: CubeCL cannot copy a view without elements.
 pub(in crate::ops) struct Types {
     pub x: ElemType,
     gamma: Option<ElemType>,
@@ -146,16 +147,7 @@ fn backward(
     wanted: Wanted,
 ) -> Gradients<CubeBackend> {
     let client = x.client.clone();
-    let dtype = x.dtype;
-    for (name, found, expected) in [
-        ("dy", dy.dtype, dtype),
-        ("rstd", rstd.dtype, statistic_type(dtype)),
-    ] {
-        assert!(
-            found == expected,
-            "rms_norm_backward: {name} has type {found:?}, expected {expected:?}"
-        );
-    }
+    assert_types("rms_norm_backward", &dy, &rstd, types.x);
     let (gamma, beta) = affine.parameters();
     let wanted = cube::Wanted {
         dx: wanted.dx,
