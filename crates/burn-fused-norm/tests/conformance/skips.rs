@@ -21,6 +21,9 @@ const SMALL_ON_CUBE: usize = 64;
 /// Of values larger than this, f32 cannot hold the sum of a row's squares.
 const LARGEST_SQUARED: f64 = 1e17;
 
+/// Of those smaller than this, f32 has not all digits.
+const SMALLEST_EPSILON: f64 = f32::MIN_POSITIVE as f64;
+
 impl Mode {
     fn runs_large(self) -> bool {
         matches!(self, Self::Autodiff | Self::Contract)
@@ -41,9 +44,9 @@ impl OnDevice {
         let overflows = |x: &f64| x.abs() > LARGEST_SQUARED;
         if self.mode == Mode::Decomposed
             && case.x_kind != FloatKind::F64
-            && case.x().iter().any(overflows)
+            && (case.x().iter().any(overflows) || case.epsilon < SMALLEST_EPSILON)
         {
-            return Some("the decomposed body squares what it is given, in f32");
+            return Some("the decomposed body squares what it is given, and has epsilon, in f32");
         }
         let thorough = std::env::var_os("NORM_THOROUGH").is_some();
         let most = match self.mode {

@@ -194,7 +194,7 @@ fn fill(case: &mut Case, numbers: &Numbers, limits: &Limits) {
         (FloatKind::F64, _) => ((-150.0, 150.0), (-120.0, 120.0)),
         (FloatKind::F16, _) => ((-6.0, 4.5), (-28.0, 34.0)),
         (_, true) => ((-38.0, 37.9), (-28.0, 34.0)),
-        (_, false) => ((-34.0, 15.0), (-28.0, 34.0)),
+        (_, false) => ((-34.0, 37.9), (-28.0, 34.0)),
     };
     // A closed gate is 1e-25, and an open one 60.
     let narrow = if gated { 6.0 } else { f64::INFINITY };

@@ -77,11 +77,11 @@ impl Blueprint {
         self.lanes / self.segment
     }
 
-    /// Bytes of shared memory that exchanging sums of `statistic_size` bytes takes.
+    /// Bytes of shared memory that exchanging sums of `statistic_size` bytes takes: two at a time, forward.
     pub fn shared_bytes(&self, statistic_size: usize) -> usize {
         match self.partials() {
             1 => 0,
-            partials => 2 * (partials * self.row_groups) as usize * statistic_size,
+            partials => 4 * (partials * self.row_groups) as usize * statistic_size,
         }
     }
 

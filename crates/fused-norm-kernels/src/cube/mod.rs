@@ -25,6 +25,7 @@ pub mod offline;
 mod operand;
 mod plan;
 pub mod routines;
+mod scales;
 mod select;
 mod sides;
 mod types;

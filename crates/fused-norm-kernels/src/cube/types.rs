@@ -15,23 +15,6 @@ pub fn statistic_type(x: ElemType) -> ElemType {
     }
 }
 
-/// The power of two by which values of this type are multiplied before they are squared, so that fewer
-/// squares overflow: no larger than 1, and no smaller than epsilon allows. Times its square, epsilon is
-/// still a normal number with room for a digit less than its last one below, so that squares that vanish
-/// are nothing beside it. In f32, values up to `2^64 / scale / √stat_len` are in range: 8e31/√stat_len with
-/// an epsilon of 1e-5.
-pub(super) fn scale_of_squares(epsilon: f64, statistic: ElemType) -> f64 {
-    let smallest = match statistic {
-        ElemType::Float(FloatKind::F64) => f64::MIN_EXP + f64::MANTISSA_DIGITS as i32,
-        _ => f32::MIN_EXP + f32::MANTISSA_DIGITS as i32,
-    };
-    // epsilon is at least the `exponent`th power of two.
-    let exponent = (epsilon.to_bits() >> 52) as i32 - 1023;
-    let twice = (smallest - exponent).min(0);
-    let scale = 1023 + (twice + 1).div_euclid(2);
-    f64::from_bits((scale as u64) << 52)
-}
-
 /// The device can hold this type, convert it, and compute in its statistic's type.
 pub fn supports(client: &Client, elem: ElemType) -> bool {
     let is_ours = matches!(
@@ -90,35 +73,5 @@ pub(super) fn check_type(
         Ok(())
     } else {
         Err(Error::Type { buffer, elem })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_scale_of_squares_leaves_epsilon_its_digits() {
-        let f32 = ElemType::Float(FloatKind::F32);
-        let f64 = ElemType::Float(FloatKind::F64);
-        for epsilon in [1e30, 1.0, 1e-5, 1e-6, 1e-8, 1e-12, 1e-20, 1e-28] {
-            let scale = scale_of_squares(epsilon, f32);
-            let scaled = epsilon * scale * scale;
-            let digits = f64::from(f32::MIN_POSITIVE) * 2_f64.powi(24);
-            assert!(
-                (digits..8.0 * digits).contains(&scaled),
-                "{epsilon:e}: {scale:e}"
-            );
-            let scaled = epsilon * scale_of_squares(epsilon, f64).powi(2);
-            let digits = f64::MIN_POSITIVE * 2_f64.powi(53);
-            assert!(
-                (digits..8.0 * digits).contains(&scaled),
-                "{epsilon:e} in f64"
-            );
-        }
-        assert_eq!(scale_of_squares(1e-5, f32), 2_f64.powi(-42));
-        for epsilon in [1e-32, 1e-73, f64::MIN_POSITIVE, 5e-324] {
-            assert_eq!(scale_of_squares(epsilon, f32), 1.0, "{epsilon:e}");
-        }
     }
 }

@@ -23,15 +23,6 @@ pub(super) fn statistics() -> Vec<Case> {
         };
         cases.push(Case::new("overflow_hidden_by_zero", kind, &[1, 768]).fill(outlier));
     }
-    for row_len in [3072, 3073] {
-        for factor in [1e9, 1e15, 1e25] {
-            cases.push(
-                Case::new("huge_values", F32, &[3, row_len])
-                    .epsilon(1e-6)
-                    .fill(Fill::ScaledP(factor)),
-            );
-        }
-    }
     cases.push(
         Case::new("epsilon_inside", F32, &[1, 4])
             .epsilon(1e-6)
@@ -103,23 +94,6 @@ pub(super) fn statistics() -> Vec<Case> {
             .epsilon(1e-12)
             .fill(fill);
         cases.push(ones.dy_fill(Fill::Constant(1e-3)));
-    }
-    for kind in [F32, F64, BF16] {
-        cases.push(
-            Case::new("tiny_values", kind, &[2, 4])
-                .epsilon(1e-12)
-                .fill(Fill::Constant(1e-20)),
-        );
-        cases.push(
-            Case::new("huge_rstd", kind, &[3, 17])
-                .epsilon(1e-30)
-                .fill(Fill::ScaledP(1e-14)),
-        );
-        cases.push(
-            Case::new("tiny_rstd", kind, &[3, 17])
-                .fill(Fill::ScaledP(1e17))
-                .affine(AffineForm::Scale),
-        );
     }
     for (x, epsilon) in [(1e-3, 1e-6), (0.0, 1e-6), (3.0, 1e-5), (-3.0, 1e-5)] {
         for kind in FloatKind::ALL {

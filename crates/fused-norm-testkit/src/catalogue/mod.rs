@@ -6,6 +6,7 @@
 
 mod axes;
 mod conventions;
+mod far;
 mod gates;
 mod grid;
 mod hard;
@@ -31,6 +32,7 @@ pub fn catalogue() -> Vec<Case> {
         layouts::layouts(),
         layouts::gamma_layouts(),
         hard::statistics(),
+        far::far_values(),
         hard::gradients(),
         hard::shapes(),
         residuals::residuals(),

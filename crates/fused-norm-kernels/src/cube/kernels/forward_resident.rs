@@ -5,12 +5,13 @@ use cubecl::prelude::*;
 
 use super::affine::{parameter, parameter_start, scaled, shifted};
 use super::gate::silu;
-use super::group::sum_over_lanes;
+use super::group::sums_over_lanes;
 use super::operand::{combined, combined_at, load_operand};
+use super::squares::{FAR, NEAR, SCALES, overflows, rstd_of, rstd_of_far, square};
 use super::vectors::{
-    column, hidden_zero, hidden_zero_after, is_read, keep_read, load, rstd_of, square, straddling,
-    sum_of,
+    column, hidden_zero, hidden_zero_after, keep_read, load, steps_read, straddling, sum_of,
 };
+use crate::cube::scales::may_overflow;
 use crate::cube::{Blueprint, Form, Reach};
 
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -30,11 +31,12 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     stat_len: usize,
     inverse_count: InputScalar,
     scale: InputScalar,
+    far_scale: InputScalar,
     scaled_epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
     #[comptime] form: Form,
     #[comptime] reach: Reach,
-    #[define(T)] _x_type: ElemType,
+    #[define(T)] x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
     #[define(G)] _gamma_type: ElemType,
     #[define(B)] _beta_type: ElemType,
@@ -44,8 +46,10 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     let early = comptime!(blueprint.held && gamma.is_some());
     let inverse_count = inverse_count.get::<S>();
     let scale = scale.get::<S>();
+    let far_scale = far_scale.get::<S>();
     let epsilon = scaled_epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
+    let both = comptime!(may_overflow(x_type));
 
     let hidden = hidden_zero::<S>(inverse_count);
 
@@ -100,12 +104,17 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
             }
         }
 
+        let steps = steps_read::<N>(stat_len, blueprint, reach);
         let mut squares = Vector::<S, N>::new(S::from_int(0));
+        let mut far = S::from_int(0);
         #[unroll]
         for step in 0..vectors {
-            if is_read::<N>(column(step, blueprint), stat_len, reach) {
+            if step < steps {
                 let value = normalised::<T, N, S>(&held, &combinations, step, form);
                 squares += square::<S, N>(value, scale);
+                if comptime!(both) {
+                    far += sum_of::<S, N>(square::<S, N>(value, far_scale));
+                }
             }
         }
         if comptime!(reach == Reach::Elements) {
@@ -120,11 +129,28 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
                     row_vectors,
                     form,
                 );
-                squares += keep_read::<S, N>(square::<S, N>(value, scale), last, stat_len);
+                let value = keep_read::<S, N>(value, last, stat_len);
+                squares += square::<S, N>(value, scale);
+                if comptime!(both) {
+                    far += sum_of::<S, N>(square::<S, N>(value, far_scale));
+                }
             }
         }
-        let total = sum_over_lanes::<S>(sum_of::<S, N>(squares), turn, blueprint);
-        let rstd = rstd_of::<S>(total, inverse_count, epsilon, scale);
+        let mut sums = Array::<S>::new(SCALES);
+        sums[NEAR] = sum_of::<S, N>(squares);
+        sums[FAR] = far;
+        sums_over_lanes::<S>(
+            &mut sums,
+            turn,
+            comptime!(if both { SCALES } else { 1 }),
+            blueprint,
+        );
+        let mut rstd = rstd_of::<S>(sums[NEAR], inverse_count, epsilon, scale);
+        if comptime!(both) {
+            if overflows::<S>(sums[NEAR]) {
+                rstd = rstd_of_far::<S>(sums[FAR], inverse_count, far_scale);
+            }
+        }
 
         // Late parameters are not loaded ahead of the sum: they would take the row's registers.
         let mut late = early_start + hidden_zero_after::<S, Const<1>>(Vector::new(rstd), hidden);

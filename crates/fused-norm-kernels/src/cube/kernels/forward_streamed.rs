@@ -4,15 +4,11 @@ use cubecl::prelude::*;
 
 use super::affine::{parameter, parameter_start, scaled, shifted};
 use super::gate::silu;
-use super::group::sum_over_lanes;
+use super::group::sums_over_lanes;
 use super::operand::{combined_at, load_operand};
-use super::vectors::{keep_read, rstd_of, square, straddling, sum_of};
+use super::squares::{FAR, NEAR, SCALES, overflows, rstd_of, rstd_of_far, sum_squares};
+use crate::cube::scales::may_overflow;
 use crate::cube::{Blueprint, Form, Reach};
-
-/// Independent sums a lane: enough for the additions of one to hide behind the others'.
-const SUMS: usize = 4;
-/// Rounds of `SUMS` vectors whose sums are added up apart, so that no sum has many terms.
-const ROUNDS_A_SPAN: usize = 16;
 
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
@@ -31,20 +27,23 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     stat_len: usize,
     inverse_count: InputScalar,
     scale: InputScalar,
+    far_scale: InputScalar,
     scaled_epsilon: InputScalar,
     #[comptime] blueprint: Blueprint,
     #[comptime] form: Form,
     #[comptime] reach: Reach,
-    #[define(T)] _x_type: ElemType,
+    #[define(T)] x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
     #[define(G)] _gamma_type: ElemType,
     #[define(B)] _beta_type: ElemType,
 ) {
     let inverse_count = inverse_count.get::<S>();
     let scale = scale.get::<S>();
+    let far_scale = far_scale.get::<S>();
     let epsilon = scaled_epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
     let lanes = comptime!(blueprint.lanes as usize);
+    let both = comptime!(lanes > 1 && may_overflow(x_type));
     let lane = (UNIT_POS % blueprint.lanes) as usize;
 
     let mut first = CUBE_POS_X as usize * groups;
@@ -54,7 +53,8 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
         let source_row = select(row < rows, row, rows - 1);
         let source = source_row * x_pitch;
         let operand_source = source_row * operand_pitch;
-        let squares = sum_squares::<T, N, S>(
+        let mut sums = Array::<S>::new(SCALES);
+        sum_squares::<T, N, S>(
             x,
             operand,
             source,
@@ -63,12 +63,46 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
             row_vectors,
             stat_len,
             scale,
+            far_scale,
+            &mut sums,
             lanes,
+            both,
             form,
             reach,
         );
-        let total = sum_over_lanes::<S>(squares, turn, blueprint);
-        let rstd = rstd_of::<S>(total, inverse_count, epsilon, scale);
+        if comptime!(lanes > 1) {
+            sums_over_lanes::<S>(
+                &mut sums,
+                turn,
+                comptime!(if both { SCALES } else { 1 }),
+                blueprint,
+            );
+        }
+        let mut rstd = rstd_of::<S>(sums[NEAR], inverse_count, epsilon, scale);
+        if comptime!(may_overflow(x_type)) {
+            if overflows::<S>(sums[NEAR]) {
+                // A lane with a row of its own reads it once more.
+                if comptime!(!both) {
+                    sum_squares::<T, N, S>(
+                        x,
+                        operand,
+                        source,
+                        operand_source,
+                        lane,
+                        row_vectors,
+                        stat_len,
+                        scale,
+                        far_scale,
+                        &mut sums,
+                        lanes,
+                        true,
+                        form,
+                        reach,
+                    );
+                }
+                rstd = rstd_of_far::<S>(sums[FAR], inverse_count, far_scale);
+            }
+        }
 
         if row < rows {
             let target = row * row_vectors;
@@ -116,80 +150,4 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
         first += CUBE_COUNT_X as usize * groups;
         turn += 1;
     }
-}
-
-/// The sum of the squares that one lane reads: vectors `lane`, `lane + lanes`, and so on.
-#[cube]
-fn sum_squares<T: Float, N: Size, S: Float>(
-    x: &[Vector<T, N>],
-    operand: ComptimeOption<&[Vector<T, N>]>,
-    source: usize,
-    operand_source: usize,
-    lane: usize,
-    row_vectors: usize,
-    stat_len: usize,
-    scale: S,
-    #[comptime] lanes: usize,
-    #[comptime] form: Form,
-    #[comptime] reach: Reach,
-) -> S {
-    let mut total = S::from_int(0);
-    // Vectors beyond the statistic's are not read at all.
-    let mut end = row_vectors;
-    if comptime!(reach != Reach::Row) {
-        end = stat_len / N::value();
-    }
-    if comptime!(reach == Reach::Elements) {
-        let last = straddling::<N>(stat_len, row_vectors, comptime!(lanes as u32));
-        if last < row_vectors {
-            let value =
-                combined_at::<T, N, S>(x, operand, source, operand_source, last, row_vectors, form);
-            total += sum_of::<S, N>(keep_read::<S, N>(
-                square::<S, N>(value, scale),
-                last,
-                stat_len,
-            ));
-        }
-    }
-    let mut column = lane;
-    while column < end {
-        let mut sums = Array::<Vector<S, N>>::new(SUMS);
-        #[unroll]
-        for sum in 0..SUMS {
-            sums[sum] = Vector::new(S::from_int(0));
-        }
-        let span_end = min(column + comptime!(lanes * SUMS * ROUNDS_A_SPAN), end);
-        while column + comptime!(lanes * (SUMS - 1)) < span_end {
-            #[unroll]
-            for sum in 0..SUMS {
-                let here = column + comptime!(sum * lanes);
-                let value = combined_at::<T, N, S>(
-                    x,
-                    operand,
-                    source,
-                    operand_source,
-                    here,
-                    row_vectors,
-                    form,
-                );
-                sums[sum] += square::<S, N>(value, scale);
-            }
-            column += comptime!(lanes * SUMS);
-        }
-        while column < span_end {
-            let value = combined_at::<T, N, S>(
-                x,
-                operand,
-                source,
-                operand_source,
-                column,
-                row_vectors,
-                form,
-            );
-            sums[0] += square::<S, N>(value, scale);
-            column += lanes;
-        }
-        total += sum_of::<S, N>((sums[0] + sums[1]) + (sums[2] + sums[3]));
-    }
-    total
 }

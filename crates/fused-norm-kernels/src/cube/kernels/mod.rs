@@ -22,6 +22,7 @@ mod gate;
 mod group;
 mod inputs;
 mod operand;
+mod squares;
 mod straddling;
 mod sums;
 mod vectors;

@@ -49,6 +49,23 @@ pub(super) fn is_read<N: Size>(column: usize, stat_len: usize, #[comptime] reach
     }
 }
 
+/// How many of its vectors a lane reads whole for the statistic: the first ones. One number to compare with,
+/// instead of a column a vector.
+#[cube]
+pub(super) fn steps_read<N: Size>(
+    stat_len: usize,
+    #[comptime] blueprint: Blueprint,
+    #[comptime] reach: Reach,
+) -> u32 {
+    if comptime!(reach == Reach::Row) {
+        blueprint.vectors.runtime()
+    } else {
+        let whole = (stat_len / N::value()) as u32;
+        let lanes = comptime!(blueprint.lanes);
+        (whole + lanes - 1 - UNIT_POS % lanes) / lanes
+    }
+}
+
 /// The vector of which the statistic reads only the first elements, if this lane owns it; a column
 /// beyond the row elsewhere. For [`Reach::Elements`].
 #[cube]
@@ -109,21 +126,4 @@ pub(super) fn sum_of<S: Float, N: Size>(vector: Vector<S, N>) -> S {
 #[cube]
 pub(super) fn column(step: u32, #[comptime] blueprint: Blueprint) -> usize {
     (step * blueprint.lanes + UNIT_POS % blueprint.lanes) as usize
-}
-
-/// The square of each element times `scale`, a power of two that keeps squares within the type.
-#[cube]
-pub(super) fn square<S: Float, N: Size>(vector: Vector<S, N>, scale: S) -> Vector<S, N> {
-    let scaled = vector * Vector::new(scale);
-    scaled * scaled
-}
-
-/// `scale / sqrt(sum · inverse_count + epsilon)`, where the sum is one of [`square`]s, and epsilon has
-/// been multiplied by the square of the scale. The mean is a product, as an exact division costs a GPU a
-/// subroutine, and registers around the call. An epsilon below the type's range may ask for an rstd that
-/// the type cannot hold: infinity times zero is no 0.
-#[cube]
-pub(super) fn rstd_of<S: Float>(sum: S, inverse_count: S, epsilon: S, scale: S) -> S {
-    let rstd = scale / (sum * inverse_count + epsilon).sqrt();
-    select(rstd > S::max_value(), S::max_value(), rstd)
 }

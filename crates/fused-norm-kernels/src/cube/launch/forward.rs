@@ -9,7 +9,8 @@ use crate::Problem;
 use crate::cube::kernels::{
     forward_resident::forward_resident, forward_streamed::forward_streamed,
 };
-use crate::cube::types::{scale_of_squares, statistic_type};
+use crate::cube::scales::Scales;
+use crate::cube::types::statistic_type;
 use crate::cube::{Blueprint, Form, Forward, Normalised, Reach};
 
 /// Queues the forward pass over at least one row.
@@ -26,7 +27,7 @@ pub(in crate::cube) fn forward(
     let size = blueprint.vector_size;
     let elem = args.x.elem;
     let statistic = statistic_type(elem);
-    let scale = scale_of_squares(problem.epsilon(), statistic);
+    let scales = Scales::of(problem.epsilon(), elem);
     let (gamma, beta) = args.affine.parameters();
     let gamma_type = gamma.map_or(statistic, |gamma| gamma.elem);
     let beta_type = beta.map_or(statistic, |beta| beta.elem);
@@ -70,8 +71,9 @@ pub(in crate::cube) fn forward(
                     problem.gamma_rows(),
                     problem.stat_len(),
                     inverse_count(problem, statistic),
-                    InputScalar::new(scale, statistic),
-                    InputScalar::new(problem.epsilon() * scale * scale, statistic),
+                    InputScalar::new(scales.near, statistic),
+                    InputScalar::new(scales.far, statistic),
+                    InputScalar::new(scales.epsilon, statistic),
                     blueprint,
                     form,
                     Reach::of(problem.stat_len(), row_len, size),

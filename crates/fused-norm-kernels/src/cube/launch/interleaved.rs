@@ -11,8 +11,9 @@ use crate::cube::kernels::interleaved::{
     backward::backward_interleaved, forward::forward_interleaved,
     parameters::parameters_interleaved,
 };
+use crate::cube::scales::Scales;
 use crate::cube::sides::Sides;
-use crate::cube::types::{scale_of_squares, statistic_type};
+use crate::cube::types::statistic_type;
 use crate::cube::{Form, Interleaved, InterleavedBackward, InterleavedForward, Normalised};
 
 /// Queues the forward pass over at least one row.
@@ -28,7 +29,7 @@ pub(in crate::cube) fn forward(
     let size = sides.vector_size;
     let (x, elem) = (&args.x, args.x.elem);
     let statistic = statistic_type(elem);
-    let scale = scale_of_squares(problem.epsilon(), statistic);
+    let scales = Scales::of(problem.epsilon(), elem);
     let (gamma, beta) = args.affine.parameters();
     // SAFETY: `interleaved_forward` has checked that x holds its span and gamma and beta a row, and
     // has made y and rstd for all rows; the kernel indexes below these lengths. `inner`, pitch and rows
@@ -51,8 +52,9 @@ pub(in crate::cube) fn forward(
             problem.row_len(),
             problem.stat_len(),
             inverse_count(problem, statistic),
-            InputScalar::new(scale, statistic),
-            InputScalar::new(problem.epsilon() * scale * scale, statistic),
+            InputScalar::new(scales.near, statistic),
+            InputScalar::new(scales.far, statistic),
+            InputScalar::new(scales.epsilon, statistic),
             sides.lanes,
             sides.groups,
             form,

@@ -56,6 +56,7 @@ impl Offline {
                 InputScalarCompilationArg::new(statistic),
                 InputScalarCompilationArg::new(statistic),
                 InputScalarCompilationArg::new(statistic),
+                InputScalarCompilationArg::new(statistic),
                 sides.vector_size,
                 sides.lanes,
                 sides.groups,

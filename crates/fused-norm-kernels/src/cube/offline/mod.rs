@@ -106,6 +106,7 @@ impl Offline {
                         InputScalarCompilationArg::new(statistic),
                         InputScalarCompilationArg::new(statistic),
                         InputScalarCompilationArg::new(statistic),
+                        InputScalarCompilationArg::new(statistic),
                         blueprint.vector_size,
                         blueprint,
                         self.form,

@@ -7,7 +7,7 @@ use super::walk::{start_of, sum_of_walk};
 use super::{AT_A_TIME, ROUNDS_A_SPAN, parameter_at};
 use crate::cube::Form;
 use crate::cube::kernels::affine::{scaled, shifted};
-use crate::cube::kernels::vectors::{rstd_of, square};
+use crate::cube::kernels::squares::{overflows, rstd_of, rstd_of_far, square};
 
 /// `positions` vectors of rows, of which every cube takes `lanes` neighbouring ones at a time; unit
 /// `group` of the `groups` that share a walk takes elements `group`, `group + groups`, and so on.
@@ -25,6 +25,7 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
     stat_len: usize,
     inverse_count: InputScalar,
     scale: InputScalar,
+    far_scale: InputScalar,
     scaled_epsilon: InputScalar,
     #[comptime] lanes: u32,
     #[comptime] groups: u32,
@@ -36,6 +37,7 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
 ) {
     let inverse_count = inverse_count.get::<S>();
     let scale = scale.get::<S>();
+    let far_scale = far_scale.get::<S>();
     let epsilon = scaled_epsilon.get::<S>();
     let group = (UNIT_POS / lanes) as usize;
     let stride = comptime!(groups as usize);
@@ -48,12 +50,23 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
         let squares = sum_squares::<T, N, S>(x, start, inner, group, stat_len, scale, stride);
         let sum = sum_of_walk::<S, N>(squares, lanes, groups);
         let mut rstd = sum;
+        let mut some_overflow = false;
         #[unroll]
         for lane in 0..N::value() {
-            rstd.insert(
-                lane,
-                rstd_of::<S>(sum.extract(lane), inverse_count, epsilon, scale),
-            );
+            let sum = sum.extract(lane);
+            let here = rstd_of::<S>(sum, inverse_count, epsilon, scale);
+            rstd.insert(lane, select(overflows::<S>(sum), S::from_int(0), here));
+            some_overflow = some_overflow || overflows::<S>(sum);
+        }
+        if some_overflow {
+            // Every unit goes down all of the walk.
+            let far = sum_far_squares::<T, N, S>(x, start, inner, stat_len, far_scale);
+            #[unroll]
+            for lane in 0..N::value() {
+                let near = rstd.extract(lane);
+                let of_far = rstd_of_far::<S>(far.extract(lane), inverse_count, far_scale);
+                rstd.insert(lane, select(near == S::from_int(0), of_far, near));
+            }
         }
 
         if position < positions {
@@ -82,6 +95,30 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
         }
         first += CUBE_COUNT_X as usize * comptime!(lanes as usize);
     }
+}
+
+/// The squares of all elements, summed in short sums and few registers.
+#[cube]
+fn sum_far_squares<T: Float, N: Size, S: Float>(
+    x: &[Vector<T, N>],
+    start: usize,
+    inner: usize,
+    stat_len: usize,
+    far_scale: S,
+) -> Vector<S, N> {
+    let mut total = Vector::<S, N>::new(S::from_int(0));
+    let mut element = 0usize;
+    while element < stat_len {
+        let mut sum = Vector::<S, N>::new(S::from_int(0));
+        let span_end = min(element + comptime!(AT_A_TIME * ROUNDS_A_SPAN), stat_len);
+        while element < span_end {
+            let value = Vector::<S, N>::cast_from(x[start + element * inner]);
+            sum += square::<S, N>(value, far_scale);
+            element += 1;
+        }
+        total += sum;
+    }
+    total
 }
 
 /// The squares of one unit's elements, summed.
