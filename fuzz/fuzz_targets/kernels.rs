@@ -5,13 +5,15 @@
 mod buffer;
 #[path = "../../crates/fused-norm-kernels/tests/common/mod.rs"]
 mod common;
+#[path = "sizes.rs"]
+mod sizes;
 
 use arbitrary::Arbitrary;
 use buffer::Buffer;
 use common::{
     ALL, ALL_GATED, Exact, Kind, ORDERS, Reference, Shape, assert_near, assert_sums, bits, wide,
 };
-use fused_norm_kernels::cpu::{self, Affine, Gate, Interleaved, Rows, Wanted};
+use fused_norm_kernels::cpu::{self, Affine, Gate, Interleaved, Wanted};
 use fused_norm_kernels::{Error, Problem, Rounding};
 use libfuzzer_sys::fuzz_target;
 
@@ -46,7 +48,7 @@ const ELEMENTS: usize = 4096;
 
 fuzz_target!(|input: Input| {
     if let Some(raw) = input.raw {
-        refusals(raw, &input.values);
+        sizes::refused(raw, &input.values);
     }
     match input.kind % 4 {
         0 => run::<f64>(&input),
@@ -55,39 +57,6 @@ fuzz_target!(|input: Input| {
         _ => run::<half::bf16>(&input),
     }
 });
-
-/// Sizes that no memory has: refused, as their buffers are too short.
-fn refusals(raw: (usize, usize, usize, usize, f64, usize), values: &[u8]) {
-    let (rows, row_len, stat_len, gamma_rows, epsilon, pitch) = raw;
-    let Ok(problem) = Problem::new(rows, row_len, stat_len, epsilon) else {
-        return;
-    };
-    let Ok(problem) = problem.with_gamma_rows(gamma_rows) else {
-        return;
-    };
-    let x: Vec<f32> = values.iter().map(|value| f32::from(*value)).collect();
-    let needed = |groups: usize, last: Option<usize>| match groups.checked_sub(1) {
-        None => Some(0),
-        Some(before) => before.checked_mul(pitch)?.checked_add(last?),
-    };
-    let fits = |needed: Option<usize>| needed.is_some_and(|needed| needed <= x.len());
-    if !fits(needed(rows, Some(row_len))) {
-        let apart = Rows::with_pitch(&x, pitch);
-        assert!(cpu::forward(&problem, apart, Affine::None).is_err());
-        assert!(cpu::add_forward(&problem, apart, apart, Affine::None, true).is_err());
-        let backward = cpu::backward(&problem, apart, apart, &x, None, ALL);
-        assert!(backward.is_err());
-    }
-    let inner = values.len() % 5;
-    if inner == 0
-        || !rows.is_multiple_of(inner)
-        || !fits(needed(rows / inner, row_len.checked_mul(inner)))
-    {
-        let side_by_side = Interleaved::new(&x, inner, pitch);
-        let found = cpu::interleaved_forward(&problem, side_by_side, Affine::None, true);
-        assert!(found.is_err() || rows == 0, "{problem:?}");
-    }
-}
 
 fn run<T: Kind>(input: &Input) {
     let (rows, row_len) = (usize::from(input.rows), usize::from(input.row_len));

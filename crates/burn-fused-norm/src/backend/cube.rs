@@ -9,9 +9,7 @@ use burn_cubecl::cubecl::ir::{ElemType, FloatKind};
 use burn_cubecl::cubecl::server::Handle;
 use burn_cubecl::kernel::{into_contiguous, untile};
 use burn_cubecl::tensor::CubeTensor;
-use fused_norm_kernels::cube::{
-    Interleaved, Parameter, Rows, reads_in_place, statistic_type, supports,
-};
+use fused_norm_kernels::cube::{Interleaved, Parameter, Rows, reads_in_place, supports};
 
 use super::interleaving::Interleaving;
 use super::layout::row_pitch;
@@ -33,13 +31,13 @@ fn kept_as(dtype: DType) -> Option<ElemType> {
     Some(ElemType::Float(kind))
 }
 
-/// Refuses a `dy` or an `rstd` that is kept otherwise than an x of type `x` asks for: the kernels would read
-/// it as nonsense. A `dy` that comes back to Flex32 from f32 is f32, as Burn's cast between the two gives
-/// the same tensor.
-pub(crate) fn assert_types(operation: &str, dy: &CubeTensor, rstd: &CubeTensor, x: ElemType) {
-    for (name, tensor, expected) in [("dy", dy, x), ("rstd", rstd, statistic_type(x))] {
+/// Refuses tensors that are kept in another type than the kernels are told: these would read them as
+/// nonsense. A `dy` that comes back to Flex32 from f32 is f32, as Burn's cast between the two gives the same
+/// tensor.
+pub(crate) fn assert_types(operation: &str, tensors: &[(&str, &CubeTensor, ElemType)]) {
+    for (name, tensor, expected) in tensors {
         assert!(
-            kept_as(tensor.dtype) == Some(expected),
+            kept_as(tensor.dtype) == Some(*expected),
             "{operation}: {name} has type {:?}, expected {expected}",
             tensor.dtype
         );

@@ -1,11 +1,11 @@
 //! Flex32, which CubeCL keeps in 32 bits and may compute in fewer: the layer computes in f32.
 
 use burn::tensor::{DType, Device, Distribution, Tensor};
-use burn_fused_norm::{RmsNormOptions, rms_norm};
+use burn_fused_norm::{GateOrder, RmsNormOptions, add_rms_norm, gated_rms_norm, rms_norm};
 use fused_norm_testkit::oracle::{self, Exact, Problem};
 use fused_norm_testkit::{FloatKind, tolerance};
 
-use crate::common::{devices, refusal, skipped, values};
+use crate::common::{devices, filled, refusal, skipped, values};
 
 const ROWS: usize = 3;
 const FEATURES: usize = 33;
@@ -92,4 +92,38 @@ fn trained(name: &str, device: &Device, by_f32: bool) {
     assert_right(&what("y"), y, &forward);
     assert_right(&what("dx"), dx, &backward.dx);
     assert_right(&what("dgamma"), dgamma, &backward.dgamma);
+}
+
+/// Makes a tensor of f32 with the values of another.
+fn as_f32(tensor: &Tensor<2>) -> Tensor<2> {
+    let numbers = values(tensor.clone());
+    filled(tensor.dims(), &tensor.device(), |i| numbers[i])
+}
+
+/// The numbers of f32 rows.
+#[test]
+fn residuals_and_gates_are_those_of_f32() {
+    for (name, device) in devices::selected() {
+        if devices::is_native(name) || !device.supports_dtype(DType::Flex32) {
+            skipped(&format!("{name} has no Flex32"));
+            continue;
+        }
+        let device = device.autodiff();
+        let [x, second] = [(); 2].map(|()| random([ROWS, FEATURES], &device));
+        let gamma = random([FEATURES], &device);
+        let run = |x: Tensor<2>, second: Tensor<2>| {
+            let options = RmsNormOptions::new(EPSILON);
+            let [x, second] = [x, second].map(Tensor::require_grad);
+            let (a, b) = (x.clone(), second.clone());
+            let (normed, sum) = add_rms_norm(a, b, Some(gamma.clone()), None, options);
+            let (a, b, order) = (x.clone(), second.clone(), GateOrder::AfterNorm);
+            let gated = gated_rms_norm(a, b, Some(gamma.clone()), None, order, options);
+            let loss = normed.clone() * 2.0 + sum.clone() * gated.clone();
+            let gradients = loss.sum().backward();
+            let gradients = [x, second].map(|tensor| values(tensor.grad(&gradients).unwrap()));
+            ([normed, sum, gated].map(values), gradients)
+        };
+        let plain = run(as_f32(&x), as_f32(&second));
+        assert_eq!(run(x, second), plain, "{name}");
+    }
 }

@@ -77,7 +77,9 @@ impl Blueprint {
         self.lanes / self.segment
     }
 
-    /// Bytes of shared memory that exchanging sums of `statistic_size` bytes takes: two at a time, forward.
+    /// Bytes of shared memory that exchanging sums of `statistic_size` bytes takes: two halves for each of
+    /// two sums, which a forward pass has at two scales, and columns of rows side by side for dgamma and
+    /// dbeta.
     pub fn shared_bytes(&self, statistic_size: usize) -> usize {
         match self.partials() {
             1 => 0,

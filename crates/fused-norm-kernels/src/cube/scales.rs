@@ -2,6 +2,7 @@
 
 use cubecl::ir::{ElemType, FloatKind};
 
+use super::Form;
 use super::types::statistic_type;
 
 /// Powers of two for one epsilon, and epsilon at the first of them.
@@ -26,7 +27,8 @@ struct Range {
     /// Most powers of two from `near` down to `far`: the squares of a row that overflow at `near` are so large
     /// at `far` that what vanishes among 2²⁹ of them is nothing.
     apart: i32,
-    /// The smallest and the largest `near`.
+    /// The smallest and the largest `near`. Larger ones would keep apart epsilons whose rstd the type cannot
+    /// hold.
     near: [i32; 2],
 }
 
@@ -43,23 +45,24 @@ impl Range {
                 epsilon: f32::MIN_EXP - 1 + f32::MANTISSA_DIGITS as i32,
                 far: -80,
                 apart: 100,
-                near: [-100, 100],
+                near: [-100, 78],
             },
         }
     }
 }
 
-/// Whether the squares of rows of this type can overflow at `near`. Those of f16 are below 2³² in f32, with a
-/// gate 2⁶⁴, at a scale of at most 1, and no square vanishes at 1.
-pub(super) fn may_overflow(x: ElemType) -> bool {
-    x != ElemType::Float(FloatKind::F16)
+/// Whether the squares of rows of x's type can overflow at `near`. Those of f16, and of the sum of two, are at
+/// most 2³⁴ in f32, at a scale of at most 1, and no square vanishes at 1. What a gate multiplies can be of any
+/// size.
+pub(super) fn may_overflow(x: ElemType, form: Form) -> bool {
+    x != ElemType::Float(FloatKind::F16) || form.gates_before()
 }
 
 impl Scales {
     /// For rows of type `x`.
-    pub(super) fn of(epsilon: f64, x: ElemType) -> Self {
+    pub(super) fn of(epsilon: f64, x: ElemType, form: Form) -> Self {
         let mut range = Range::of(statistic_type(x));
-        if !may_overflow(x) {
+        if !may_overflow(x, form) {
             range.near[1] = 0;
         }
         // epsilon is at least the `exponent`th power of two; a subnormal one is a larger one to this.
@@ -87,6 +90,10 @@ fn power_of_two(exponent: i32) -> f64 {
 mod tests {
     use super::*;
 
+    fn of(epsilon: f64, x: ElemType) -> Scales {
+        Scales::of(epsilon, x, Form::default())
+    }
+
     const F32: ElemType = ElemType::Float(FloatKind::F32);
     const F64: ElemType = ElemType::Float(FloatKind::F64);
 
@@ -99,7 +106,7 @@ mod tests {
                 (F32, f64::from(f32::MIN_POSITIVE) * 2_f64.powi(24)),
                 (F64, f64::MIN_POSITIVE * 2_f64.powi(53)),
             ] {
-                let scales = Scales::of(epsilon, statistic);
+                let scales = of(epsilon, statistic);
                 assert!(
                     (digits..8.0 * digits).contains(&scales.epsilon),
                     "{epsilon:e} in {statistic}: {scales:?}"
@@ -107,7 +114,9 @@ mod tests {
                 assert_eq!(scales.epsilon / scales.near / scales.near, epsilon);
             }
         }
-        assert_eq!(Scales::of(1e-5, F32).near, 2_f64.powi(-42));
+        for (epsilon, exponent) in [(1e-5, -42), (1e-6, -41), (1e-12, -31)] {
+            assert_eq!(of(epsilon, F32).near, 2_f64.powi(exponent), "{epsilon:e}");
+        }
     }
 
     /// Wherever squares overflow at the first scale, they neither overflow nor vanish at the second, up to the
@@ -124,7 +133,7 @@ mod tests {
             (F64, f64::MAX, f64::MIN_POSITIVE, 5e-324),
         ] {
             for epsilon in [1e30, 1.0, 1e-6, 1e-12, 1e-30, 1e-38, least] {
-                let Scales { near, far, .. } = Scales::of(epsilon, statistic);
+                let Scales { near, far, .. } = of(epsilon, statistic);
                 for values in [1.0, 2_f64.powi(20), 2_f64.powi(29)] {
                     let most = largest * far;
                     assert!(most * most * values < largest, "{epsilon:e}: {far:e}");
@@ -137,27 +146,27 @@ mod tests {
         }
     }
 
-    /// Of the largest values, gated by the largest.
+    /// Of the sum of the two largest values.
     #[test]
     fn squares_of_f16_never_overflow() {
         let f16 = ElemType::Float(FloatKind::F16);
         for epsilon in [1e30, 1.0, 1e-6, 1e-12, 1e-73, 5e-324] {
-            let near = Scales::of(epsilon, f16).near;
-            let most = 65_504.0 * 65_504.0 * near;
+            let near = of(epsilon, f16).near;
+            let most = 2.0 * 65_504.0 * near;
             assert!(most * most * 2_f64.powi(32) < f64::from(f32::MAX));
         }
-        assert_eq!(Scales::of(1e-6, f16).near, Scales::of(1e-6, F32).near);
+        assert_eq!(of(1e-6, f16).near, of(1e-6, F32).near);
     }
 
     #[test]
     fn scales_are_numbers_of_their_type() {
         for epsilon in [f64::MAX, 1e300, 1e-300, f64::MIN_POSITIVE, 5e-324] {
-            let Scales { near, far, .. } = Scales::of(epsilon, F32);
+            let Scales { near, far, .. } = of(epsilon, F32);
             for scale in [near, far] {
                 let scale = scale as f32;
                 assert!(scale.is_normal(), "{epsilon:e}: {scale:e}");
             }
-            let Scales { near, far, .. } = Scales::of(epsilon, F64);
+            let Scales { near, far, .. } = of(epsilon, F64);
             assert!(near.is_normal() && far.is_normal(), "{epsilon:e}");
         }
     }

@@ -6,7 +6,7 @@ use fused_norm_kernels::cube::{self, Operand};
 
 use super::native::{expect, problem};
 use super::{AddRmsNormOps, decomposed};
-use crate::backend::cube::RowTensor;
+use crate::backend::cube::{RowTensor, assert_types};
 use crate::ops::rms_norm::contract::statistic_type;
 use crate::ops::rms_norm::cube::Types;
 use crate::ops::rms_norm::{Affine, Settings};
@@ -55,6 +55,7 @@ fn forward(
 ) -> (CubeTensor, CubeTensor, Option<CubeTensor>) {
     let client = x.client.clone();
     let dtype = x.dtype;
+    assert_types("add_rms_norm", &[("residual", &residual, types.x)]);
     let x = RowTensor::new(x, types.x, settings.row_len);
     let residual = RowTensor::new(residual, types.x, settings.row_len);
     let shape = x.shape();

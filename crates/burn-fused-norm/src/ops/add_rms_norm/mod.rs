@@ -41,7 +41,7 @@ const OPERATION: &str = "add_rms_norm";
 ///
 /// # Shapes
 ///
-/// - x, residual: `[.., d_model]`, of one type: f64, f32, f16 or bf16
+/// - x, residual: `[.., d_model]`, of one type: f64, f32, f16, bf16 or Flex32
 /// - gamma, beta: `[d_model]`, of any float type
 /// - outputs: as `x`, of `x`'s type
 ///

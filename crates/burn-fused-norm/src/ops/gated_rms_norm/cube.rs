@@ -72,6 +72,7 @@ fn forward(
     let GatedSettings { norm, order } = settings;
     let client = x.client.clone();
     let dtype = x.dtype;
+    assert_types("gated_rms_norm", &[("gate", &gate, types.x)]);
     let [x, gate] = [x, gate].map(|tensor| RowTensor::new(tensor, types.x, norm.row_len));
     let shape = x.shape();
     let args = cube::Forward {
@@ -102,7 +103,14 @@ fn backward(
     let GatedSettings { norm, order } = settings;
     let client = x.client.clone();
     let (gamma, beta) = affine.parameters();
-    assert_types("gated_rms_norm_backward", &dy, &rstd, types.x);
+    assert_types(
+        "gated_rms_norm_backward",
+        &[
+            ("dy", &dy, types.x),
+            ("gate", &gate, types.x),
+            ("rstd", &rstd, types.statistic()),
+        ],
+    );
     let [dy, x, gate] = [dy, x, gate].map(|tensor| RowTensor::new(tensor, types.x, norm.row_len));
     let shape = x.shape();
     let args = cube::Backward {

@@ -45,7 +45,7 @@ const OPERATION: &str = "gated_rms_norm";
 ///
 /// # Shapes
 ///
-/// - x, gate: `[.., d_model]`, of one type: f64, f32, f16 or bf16
+/// - x, gate: `[.., d_model]`, of one type: f64, f32, f16, bf16 or Flex32
 /// - gamma, beta: `[d_model]`, of any float type
 /// - output: as `x`, of `x`'s type
 ///

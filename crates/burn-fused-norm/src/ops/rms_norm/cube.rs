@@ -53,9 +53,9 @@ impl RmsNormOps for CubeBackend {
     }
 }
 
-/// The types of x, gamma and beta, where the kernels take all of them on this device. A type that
-/// is not theirs goes through the default bodies, and so does an x without elements, of which they make
-/// no work: CubeCL cannot copy a view without elements.
+/// The types of x, gamma and beta, where the kernels take all of them on this device: the door lets no
+/// others in. An x without elements goes through the default bodies, which make no work of it: CubeCL
+/// cannot copy a view without elements.
 pub(in crate::ops) struct Types {
     pub x: ElemType,
     gamma: Option<ElemType>,
@@ -77,6 +77,11 @@ impl Types {
             gamma: optional(gamma)?,
             beta: optional(beta)?,
         })
+    }
+
+    /// The type of rstd.
+    pub fn statistic(&self) -> ElemType {
+        cube::statistic_type(self.x)
     }
 
     pub fn affine(&self, affine: &Affine<CubeBackend>) -> cube::Affine {
@@ -147,7 +152,10 @@ fn backward(
     wanted: Wanted,
 ) -> Gradients<CubeBackend> {
     let client = x.client.clone();
-    assert_types("rms_norm_backward", &dy, &rstd, types.x);
+    assert_types(
+        "rms_norm_backward",
+        &[("dy", &dy, types.x), ("rstd", &rstd, types.statistic())],
+    );
     let (gamma, beta) = affine.parameters();
     let wanted = cube::Wanted {
         dx: wanted.dx,

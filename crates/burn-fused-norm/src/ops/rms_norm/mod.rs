@@ -43,7 +43,7 @@ const OPERATION: &str = "rms_norm";
 ///
 /// # Shapes
 ///
-/// - x: `[.., d_model]`, of type f64, f32, f16 or bf16
+/// - x: `[.., d_model]`, of type f64, f32, f16, bf16 or Flex32
 /// - gamma, beta: `[d_model]`, of any float type
 /// - output: as `x`, of `x`'s type
 ///
@@ -96,7 +96,7 @@ pub fn rms_norm<const D: usize>(
 ///
 /// # Shapes
 ///
-/// - x: `[.., heads, head_dim]`, of type f64, f32, f16 or bf16
+/// - x: `[.., heads, head_dim]`, of type f64, f32, f16, bf16 or Flex32
 /// - gamma: `[heads, head_dim]`, of any float type
 /// - output: as `x`, of `x`'s type
 ///

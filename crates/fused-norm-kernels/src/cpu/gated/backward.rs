@@ -4,16 +4,14 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::Gate;
+use super::row::{Row, after_norm, before_norm};
 use crate::cpu::affine::check_length;
 use crate::cpu::factors::{Factors, GammaRows};
-use crate::cpu::row::{
-    Formed, Memory, Multiplied, Product, Same, Scratch, Streaming, accumulate, columns, correlate,
-    input_gradient, normalise_compactly, open, open_with_slope,
-};
+use crate::cpu::row::{Memory, Scratch, Streaming, open, open_with_slope};
 use crate::cpu::split::{self, streams};
 use crate::cpu::sums::{Sums, TaskSums};
 use crate::cpu::{Affine, Element, Rows};
-use crate::{Error, GateOrder, Problem, Rounding};
+use crate::{Error, GateOrder, Problem};
 
 /// Which gradients are computed. No work is done for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,84 +222,4 @@ fn gradient_rows<T: Element>(
         }
     }
     running.finish()
-}
-
-/// One row of the task.
-struct Row<'a, T: Element> {
-    dy: &'a [T],
-    x: &'a [T],
-    /// `silu(gate)`
-    silu: &'a [T::Statistic],
-    /// `silu'(gate)`, if dgate is wanted.
-    slope: &'a [T::Statistic],
-    rstd: T::Statistic,
-    affine: Affine<'a, T::Statistic>,
-    dx: Option<Memory<'a, T>>,
-    dgate: Option<Memory<'a, T>>,
-    dgamma: Option<&'a mut [T::Statistic]>,
-    dbeta: Option<&'a mut [T::Statistic]>,
-}
-
-/// With n the normalised values, the gradient at n is `dy·silu(gate)`, and `dgate = n·dy·silu'(gate)`.
-#[inline(always)]
-fn after_norm<T: Element>(problem: &Problem, mut row: Row<'_, T>) {
-    let (x, rstd) = (row.x, Same(row.rstd));
-    let (gamma, beta) = columns(row.affine);
-    let dn = Product {
-        row: row.dy,
-        by: row.silu,
-    };
-    if let Some(mut dbeta) = row.dbeta {
-        accumulate(dn, &mut dbeta);
-    }
-    if row.dx.is_some() || row.dgamma.is_some() {
-        let sum = correlate::<T>(dn, x, row.rstd, gamma, &mut row.dgamma);
-        if let Some(to) = row.dx {
-            let mean = Same(T::Statistic::from_f64(sum / problem.stat_len() as f64));
-            let dx = Formed { from: dn, to };
-            input_gradient::<T>(dx, x, rstd, gamma, mean, problem.stat_len());
-        }
-    }
-    if let Some(to) = row.dgate {
-        let by = Product {
-            row: row.dy,
-            by: row.slope,
-        };
-        let dgate = Multiplied { from: x, by, to };
-        normalise_compactly::<T>(dgate, x.len(), rstd, gamma, beta, Rounding::Once);
-    }
-}
-
-/// With `u = x·silu(gate)` and du the plain gradient at u, `dx = du·silu(gate)` and
-/// `dgate = du·x·silu'(gate)`.
-#[inline(always)]
-fn before_norm<T: Element>(problem: &Problem, mut row: Row<'_, T>) {
-    let (dy, rstd) = (row.dy, Same(row.rstd));
-    let (gamma, _) = columns(row.affine);
-    let u = Product {
-        row: row.x,
-        by: row.silu,
-    };
-    if let Some(mut dbeta) = row.dbeta {
-        accumulate::<T>(dy, &mut dbeta);
-    }
-    if row.dx.is_none() && row.dgate.is_none() && row.dgamma.is_none() {
-        return;
-    }
-    let sum = correlate(dy, u, row.rstd, gamma, &mut row.dgamma);
-    let k = problem.stat_len();
-    let mean = Same(T::Statistic::from_f64(sum / k as f64));
-    if let Some(to) = row.dx {
-        let by = row.silu;
-        let dx = Multiplied { from: dy, by, to };
-        input_gradient(dx, u, rstd, gamma, mean, k);
-    }
-    if let Some(to) = row.dgate {
-        let by = Product {
-            row: row.x,
-            by: row.slope,
-        };
-        let dgate = Multiplied { from: dy, by, to };
-        input_gradient(dgate, u, rstd, gamma, mean, k);
-    }
 }

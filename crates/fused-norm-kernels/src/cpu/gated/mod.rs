@@ -2,6 +2,7 @@
 
 pub(in crate::cpu) mod backward;
 pub(in crate::cpu) mod forward;
+mod row;
 
 pub use backward::{GatedGradients, GatedWanted, gated_backward};
 pub use forward::gated_forward;

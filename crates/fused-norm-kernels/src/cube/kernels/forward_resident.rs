@@ -49,7 +49,7 @@ pub fn forward_resident<T: Float, N: Size, S: Float, G: Float, B: Float>(
     let far_scale = far_scale.get::<S>();
     let epsilon = scaled_epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
-    let both = comptime!(may_overflow(x_type));
+    let both = comptime!(may_overflow(x_type, form));
 
     let hidden = hidden_zero::<S>(inverse_count);
 

@@ -43,7 +43,7 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
     let epsilon = scaled_epsilon.get::<S>();
     let groups = comptime!(blueprint.row_groups as usize);
     let lanes = comptime!(blueprint.lanes as usize);
-    let both = comptime!(lanes > 1 && may_overflow(x_type));
+    let both = comptime!(lanes > 1 && may_overflow(x_type, form));
     let lane = (UNIT_POS % blueprint.lanes) as usize;
 
     let mut first = CUBE_POS_X as usize * groups;
@@ -79,7 +79,7 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
             );
         }
         let mut rstd = rstd_of::<S>(sums[NEAR], inverse_count, epsilon, scale);
-        if comptime!(may_overflow(x_type)) {
+        if comptime!(may_overflow(x_type, form)) {
             if overflows::<S>(sums[NEAR]) {
                 // A lane with a row of its own reads it once more.
                 if comptime!(!both) {

@@ -5,7 +5,8 @@ use cubecl::prelude::*;
 use crate::cube::Blueprint;
 
 /// The sum of `value` over the lanes of a row, in an order that the blueprint fixes; every lane
-/// gets it. All units of the cube must call it, with the same `turn`, which counts the calls.
+/// gets it. All units of the cube must call it, with the same `turn`, which counts the rounds: between two
+/// calls of the same parity lies another synchronisation.
 #[cube]
 pub(super) fn sum_over_lanes<S: Float>(value: S, turn: u32, #[comptime] blueprint: Blueprint) -> S {
     let mut sums = Array::<S>::new(1usize);

@@ -28,8 +28,8 @@ pub(super) fn square<S: Float, N: Size>(vector: Vector<S, N>, scale: S) -> Vecto
     scaled * scaled
 }
 
-/// Whether a sum at `scale` is none. A compiler that takes every number for finite cannot leave out a
-/// comparison with one that is.
+/// Whether a sum at `scale` is none. A comparison with infinity would be left out by a compiler that takes
+/// every number for finite; here and in `rstd_of` it is one with a smaller number.
 #[cube]
 pub(super) fn overflows<S: Float>(near: S) -> bool {
     near > S::max_value() * S::new(0.5)
@@ -37,12 +37,13 @@ pub(super) fn overflows<S: Float>(near: S) -> bool {
 
 /// `1 / sqrt(mean of squares + epsilon)` from the sum at `scale`, with whose square `epsilon` has been
 /// multiplied. The mean is a product, as an exact division costs a GPU a subroutine, and registers around
-/// the call. An epsilon below the type's range may ask for an rstd that the type cannot hold: infinity times
-/// zero is no 0.
+/// the call. An epsilon below the type's range may ask for an rstd that the type cannot hold, and infinity
+/// times zero is no 0: rstd is at most a quarter of the largest number.
 #[cube]
 pub(super) fn rstd_of<S: Float>(near: S, inverse_count: S, epsilon: S, scale: S) -> S {
     let rstd = scale / (near * inverse_count + epsilon).sqrt();
-    select(rstd > S::max_value(), S::max_value(), rstd)
+    let most = S::max_value() * S::new(0.25);
+    select(rstd > most, most, rstd)
 }
 
 /// The same from the sum at `far_scale`.
@@ -97,6 +98,7 @@ pub(super) fn sum_squares<T: Float, N: Size, S: Float>(
         for sum in 0..SUMS {
             sums[sum] = zero;
         }
+        let mut far = S::from_int(0);
         let span_end = min(column + comptime!(lanes * SUMS * ROUNDS_A_SPAN), end);
         while column + comptime!(lanes * (SUMS - 1)) < span_end {
             #[unroll]
@@ -113,7 +115,7 @@ pub(super) fn sum_squares<T: Float, N: Size, S: Float>(
                 );
                 sums[sum] += square::<S, N>(value, scale);
                 if comptime!(both) {
-                    totals[FAR] += sum_of::<S, N>(square::<S, N>(value, far_scale));
+                    far += sum_of::<S, N>(square::<S, N>(value, far_scale));
                 }
             }
             column += comptime!(lanes * SUMS);
@@ -130,10 +132,11 @@ pub(super) fn sum_squares<T: Float, N: Size, S: Float>(
             );
             sums[0] += square::<S, N>(value, scale);
             if comptime!(both) {
-                totals[FAR] += sum_of::<S, N>(square::<S, N>(value, far_scale));
+                far += sum_of::<S, N>(square::<S, N>(value, far_scale));
             }
             column += lanes;
         }
         totals[NEAR] += sum_of::<S, N>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+        totals[FAR] += far;
     }
 }

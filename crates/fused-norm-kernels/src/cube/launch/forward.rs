@@ -27,7 +27,7 @@ pub(in crate::cube) fn forward(
     let size = blueprint.vector_size;
     let elem = args.x.elem;
     let statistic = statistic_type(elem);
-    let scales = Scales::of(problem.epsilon(), elem);
+    let scales = Scales::of(problem.epsilon(), elem, form);
     let (gamma, beta) = args.affine.parameters();
     let gamma_type = gamma.map_or(statistic, |gamma| gamma.elem);
     let beta_type = beta.map_or(statistic, |beta| beta.elem);

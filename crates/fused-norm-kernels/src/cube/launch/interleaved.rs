@@ -29,7 +29,7 @@ pub(in crate::cube) fn forward(
     let size = sides.vector_size;
     let (x, elem) = (&args.x, args.x.elem);
     let statistic = statistic_type(elem);
-    let scales = Scales::of(problem.epsilon(), elem);
+    let scales = Scales::of(problem.epsilon(), elem, form);
     let (gamma, beta) = args.affine.parameters();
     // SAFETY: `interleaved_forward` has checked that x holds its span and gamma and beta a row, and
     // has made y and rstd for all rows; the kernel indexes below these lengths. `inner`, pitch and rows

@@ -8,6 +8,7 @@ use super::{AT_A_TIME, ROUNDS_A_SPAN, parameter_at};
 use crate::cube::Form;
 use crate::cube::kernels::affine::{scaled, shifted};
 use crate::cube::kernels::squares::{overflows, rstd_of, rstd_of_far, square};
+use crate::cube::scales::may_overflow;
 
 /// `positions` vectors of rows, of which every cube takes `lanes` neighbouring ones at a time; unit
 /// `group` of the `groups` that share a walk takes elements `group`, `group + groups`, and so on.
@@ -30,7 +31,7 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
     #[comptime] lanes: u32,
     #[comptime] groups: u32,
     #[comptime] form: Form,
-    #[define(T)] _x_type: ElemType,
+    #[define(T)] x_type: ElemType,
     #[define(S)] _statistic_type: ElemType,
     #[define(G)] _gamma_type: ElemType,
     #[define(B)] _beta_type: ElemType,
@@ -55,17 +56,20 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
         for lane in 0..N::value() {
             let sum = sum.extract(lane);
             let here = rstd_of::<S>(sum, inverse_count, epsilon, scale);
-            rstd.insert(lane, select(overflows::<S>(sum), S::from_int(0), here));
+            // An rstd is never below 0.
+            rstd.insert(lane, select(overflows::<S>(sum), S::from_int(-1), here));
             some_overflow = some_overflow || overflows::<S>(sum);
         }
-        if some_overflow {
-            // Every unit goes down all of the walk.
-            let far = sum_far_squares::<T, N, S>(x, start, inner, stat_len, far_scale);
-            #[unroll]
-            for lane in 0..N::value() {
-                let near = rstd.extract(lane);
-                let of_far = rstd_of_far::<S>(far.extract(lane), inverse_count, far_scale);
-                rstd.insert(lane, select(near == S::from_int(0), of_far, near));
+        if comptime!(may_overflow(x_type, form)) {
+            if some_overflow {
+                // Every unit goes down all of the walk.
+                let far = sum_far_squares::<T, N, S>(x, start, inner, stat_len, far_scale);
+                #[unroll]
+                for lane in 0..N::value() {
+                    let near = rstd.extract(lane);
+                    let of_far = rstd_of_far::<S>(far.extract(lane), inverse_count, far_scale);
+                    rstd.insert(lane, select(near < S::from_int(0), of_far, near));
+                }
             }
         }
 
