@@ -80,9 +80,14 @@ impl Scalar {
         } else {
             &row[..k]
         };
-        // Squares of larger values, or their sum, may be more than f32 can hold.
-        let largest = prefix.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
-        let scale = if largest > 1e15 { 2_f64.powi(-60) } else { 1.0 };
+        // Squares of larger values, or their sum, may be more than f32 can hold, and those of smaller ones less.
+        let largest = prefix
+            .iter()
+            .fold(epsilon.sqrt(), |most, x| most.max(x.abs()));
+        let scale = match largest {
+            1e-10..1e15 => 1.0,
+            _ => 2_f64.powf(-largest.log2().floor().clamp(-1000.0, 1000.0)),
+        };
         let square = |x: &f64| {
             let square = r((x * scale) * (x * scale));
             if self.has(Fault::SquaresInHalf) {
