@@ -196,6 +196,15 @@ fn fill(case: &mut Case, numbers: &Numbers, limits: &Limits) {
         (_, true) => ((-38.0, 37.9), (-28.0, 34.0)),
         (_, false) => ((-34.0, 37.9), (-28.0, 34.0)),
     };
+    // What a partial statistic does not read is multiplied by up to 1/√epsilon.
+    let (x_range, products) = match case.partial {
+        Some(_) if !limits.whole_range && case.x_kind != FloatKind::F64 => {
+            let root = numbers.epsilon / 2.0;
+            let highest = f64::min(x_range.1, 37.5 + root);
+            ((x_range.0, highest), (products.0, products.1 + root))
+        }
+        _ => (x_range, products),
+    };
     // A closed gate is 1e-25, and an open one 60.
     let narrow = if gated { 6.0 } else { f64::INFINITY };
     let between = |size: f64, (low, high): (f64, f64)| {
