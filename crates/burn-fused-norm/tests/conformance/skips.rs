@@ -12,7 +12,7 @@ const LARGE: usize = 30_000;
 
 /// The same on CubeCL devices, where [`Mode::Contract`] alone runs more: every shape and type there is
 /// a kernel to compile, ours and those of the operations around it. `NORM_THOROUGH=1` lifts it.
-const LARGE_ON_CUBE: usize = 100;
+const LARGE_ON_CUBE: usize = 200;
 
 /// The same for the variants and where activations are recomputed, whose nodes do not depend on the
 /// device, and in [`Mode::Decomposed`], all of whose kernels are Burn's.
