@@ -16,7 +16,7 @@ fn llamas_order_to_the_bit() {
     let gamma: Vec<f64> = (0..ROW_LEN).map(patterns::g).collect();
     for (name, device) in devices::selected() {
         for (kind, dtype) in [(FloatKind::BF16, DType::BF16), (FloatKind::F16, DType::F16)] {
-            if !device.supports_dtype(dtype) {
+            if !devices::computes(&device, dtype) {
                 eprintln!("{name}: skipped {kind}, which this device lacks");
                 continue;
             }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{DType, Shape};
 use burn_cubecl::CubeBackend;
+use burn_cubecl::cubecl::client::Client;
 use burn_cubecl::cubecl::ir::{ElemType, FloatKind};
 use burn_cubecl::cubecl::server::Handle;
 use burn_cubecl::kernel::{into_contiguous, untile};
@@ -17,6 +18,11 @@ use super::layout::row_pitch;
 /// The kernels' name of a tensor's type, if its device can compute in that.
 pub(crate) fn elem(tensor: &CubeTensor) -> Option<ElemType> {
     kept_as(tensor.dtype).filter(|&elem| supports(&tensor.client, elem))
+}
+
+/// Whether the kernels compute in a type on the device of this client.
+pub(crate) fn computes_in(client: &Client, dtype: DType) -> bool {
+    kept_as(dtype).is_some_and(|elem| supports(client, elem))
 }
 
 /// What the elements are in memory. Flex32 is kept in 32 bits, and is f32 to the kernels.

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 
 use burn::backend::{Backend, Dispatch, DispatchDevice};
-use burn::tensor::Device;
+use burn::tensor::{DType, Device};
 
 /// Panics in the name of `operation` if this build has it not for the device of the tensor `name`: Burn
 /// has backends that no feature of this crate brings, and features that this crate must be given too.
@@ -29,6 +29,19 @@ fn is_there(device: &DispatchDevice) -> bool {
         DispatchDevice::Cube(_) => true,
         #[allow(unreachable_patterns)]
         _ => false,
+    }
+}
+
+/// Whether the backend of this device can do what it says of a float type.
+#[cfg_attr(not(feature = "cube"), allow(clippy::only_used_in_recursion))]
+pub(super) fn computes_in(device: &DispatchDevice, dtype: DType) -> bool {
+    match device {
+        #[cfg(feature = "autodiff")]
+        DispatchDevice::Autodiff(device) => computes_in(device, dtype),
+        #[cfg(feature = "cube")]
+        DispatchDevice::Cube(device) => crate::backend::cube::computes_in(&device.client(), dtype),
+        #[allow(unreachable_patterns)]
+        _ => true,
     }
 }
 

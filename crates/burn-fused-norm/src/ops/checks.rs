@@ -110,7 +110,8 @@ fn assert_float<const D: usize>(operation: &str, name: &str, tensor: &Tensor<D>,
     // failure is only logged.
     if dtype != DType::F32 {
         assert!(
-            Dispatch::dtype_usage(device.as_dispatch(), dtype).contains(DTypeUsage::Storage),
+            Dispatch::dtype_usage(device.as_dispatch(), dtype).contains(DTypeUsage::Storage)
+                && backends::computes_in(device.as_dispatch(), dtype),
             "{operation}: {name} has type {dtype:?}, which {device:?} lacks"
         );
     }

@@ -4,6 +4,8 @@ use burn::tensor::{DType, Device, Gradients, Tensor, TensorData};
 use burn_fused_norm::{RmsNormOptions, rms_norm};
 use fused_norm_testkit::{Case, FloatKind, Outcome, Property, Subject, Values, Want, judge};
 
+use super::devices;
+
 /// Plain and dense cases of two axes on a device, through `rms_norm` and `backward()`.
 pub struct Layer<'a> {
     pub name: &'a str,
@@ -63,7 +65,7 @@ impl Subject for Layer<'_> {
     }
 
     fn supports(&self, kind: FloatKind) -> bool {
-        self.device.supports_dtype(dtype(kind))
+        devices::computes(self.device, dtype(kind))
     }
 
     fn run(&self, case: &Case, want: Want) -> Result<Outcome, String> {

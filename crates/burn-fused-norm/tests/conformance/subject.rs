@@ -3,6 +3,7 @@
 use burn::tensor::Device;
 use fused_norm_testkit::{Case, FloatKind, Outcome, Subject, Values, Want};
 
+use crate::common::devices;
 use crate::inputs::Inputs;
 use crate::tensors::dtype;
 use crate::through_contract::Bodies;
@@ -96,7 +97,7 @@ impl Subject for OnDevice {
     }
 
     fn supports(&self, kind: FloatKind) -> bool {
-        self.device.supports_dtype(dtype(kind))
+        devices::computes(&self.device, dtype(kind))
     }
 
     fn run(&self, case: &Case, want: Want) -> Result<Outcome, String> {

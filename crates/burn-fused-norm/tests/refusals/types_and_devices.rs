@@ -83,7 +83,9 @@ fn types_that_a_device_lacks() {
         for kind in FloatKind::ALL {
             let dtype = dtype(kind);
             let usage = Dispatch::dtype_usage(device.as_dispatch(), dtype);
-            if usage.is_empty() {
+            let lacks = usage.is_empty()
+                || device.supports_dtype(dtype) && !devices::computes(&device, dtype);
+            if lacks {
                 let lacking = |shape| Tensor::<2>::ones(shape, (&device, dtype));
                 let row = || Some(Tensor::<1>::ones([4], (&device, dtype)));
                 for (tensor, text) in [
@@ -108,7 +110,7 @@ fn types_that_a_device_lacks() {
             } else if !device.supports_dtype(dtype) {
                 skipped(&format!("{name} can store {dtype:?} and not compute in it"));
             }
-            let works = if device.supports_dtype(dtype) {
+            let works = if devices::computes(&device, dtype) {
                 kind
             } else {
                 FloatKind::F32

@@ -50,7 +50,7 @@ fn arithmetic_on_both_sides() {
 fn sixteen_bits_stay_sixteen_bits() {
     for (name, device) in devices::selected() {
         for dtype in [DType::F16, DType::BF16] {
-            if !device.supports_dtype(dtype) {
+            if !devices::computes(&device, dtype) {
                 skipped(&format!("{name} has no {dtype:?}"));
                 continue;
             }

@@ -33,7 +33,7 @@ fn trained(device: &Device, gamma: DType) -> Vec<f64> {
 #[test]
 fn an_update_below_half_a_step_is_lost_in_bf16_and_kept_in_f32() {
     for (name, device) in devices::selected() {
-        if !device.supports_dtype(DType::BF16) {
+        if !devices::computes(&device, DType::BF16) {
             skipped(&format!("{name} has no bf16"));
             continue;
         }

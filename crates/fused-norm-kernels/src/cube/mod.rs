@@ -15,6 +15,7 @@
 mod backward;
 mod blueprint;
 mod buffers;
+mod conversions;
 mod device;
 mod form;
 mod forward;

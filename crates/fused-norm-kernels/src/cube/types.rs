@@ -4,6 +4,7 @@ use cubecl::client::Client;
 use cubecl::features::TypeUsage;
 use cubecl::ir::{AddressType, ElemType, FloatKind};
 
+use super::conversions::has_bf16;
 use super::{DeviceLimits, RowClass};
 use crate::Error;
 
@@ -23,11 +24,14 @@ pub fn supports(client: &Client, elem: ElemType) -> bool {
     );
     let properties = client.properties();
     let stored = TypeUsage::Buffer | TypeUsage::Conversion;
+    let is_bf16 = elem == ElemType::Float(FloatKind::BF16);
+    let on_threads = properties.hardware.num_cpu_cores.is_some();
     is_ours
         && properties.type_usage(elem).is_superset(stored)
         && properties
             .type_usage(statistic_type(elem))
             .contains(TypeUsage::Arithmetic)
+        && !(is_bf16 && on_threads && !has_bf16(client))
 }
 
 /// The class of rows of `row_len` elements of type `x`, with nothing beside x.

@@ -6,7 +6,9 @@ use super::affine::{parameter, parameter_start, scaled, shifted};
 use super::gate::silu;
 use super::group::sums_over_lanes;
 use super::operand::{combined_at, load_operand};
-use super::squares::{FAR, NEAR, SCALES, overflows, rstd_of, rstd_of_far, sum_squares};
+use super::squares::{
+    FAR, NEAR, SCALES, overflows, rstd_of, rstd_of_far, sum_far_squares, sum_squares,
+};
 use crate::cube::scales::may_overflow;
 use crate::cube::{Blueprint, Form, Reach};
 
@@ -83,19 +85,14 @@ pub fn forward_streamed<T: Float, N: Size, S: Float, G: Float, B: Float>(
             if overflows::<S>(sums[NEAR]) {
                 // A lane with a row of its own reads it once more.
                 if comptime!(!both) {
-                    sum_squares::<T, N, S>(
+                    sums[FAR] = sum_far_squares::<T, N, S>(
                         x,
                         operand,
                         source,
                         operand_source,
-                        lane,
                         row_vectors,
                         stat_len,
-                        scale,
                         far_scale,
-                        &mut sums,
-                        lanes,
-                        true,
                         form,
                         reach,
                     );

@@ -33,4 +33,5 @@ pub(super) mod columns;
 pub(super) mod forward_resident;
 pub(super) mod forward_streamed;
 pub(super) mod interleaved;
+pub(super) mod narrow;
 pub(super) mod reduce;

@@ -140,3 +140,49 @@ pub(super) fn sum_squares<T: Float, N: Size, S: Float>(
         totals[FAR] += far;
     }
 }
+
+/// The sum at `far_scale` of the squares of a row, for a lane that has one of its own and has found that the
+/// sum at `scale` overflows. Hardly any row is read so: short code rather than fast.
+#[cube]
+pub(super) fn sum_far_squares<T: Float, N: Size, S: Float>(
+    x: &[Vector<T, N>],
+    operand: ComptimeOption<&[Vector<T, N>]>,
+    source: usize,
+    operand_source: usize,
+    row_vectors: usize,
+    stat_len: usize,
+    far_scale: S,
+    #[comptime] form: Form,
+    #[comptime] reach: Reach,
+) -> S {
+    let mut end = row_vectors;
+    if comptime!(reach == Reach::Vectors) {
+        end = stat_len / N::value();
+    } else if comptime!(reach == Reach::Elements) {
+        end = stat_len.div_ceil(N::value());
+    }
+    let mut total = S::from_int(0);
+    let mut column = 0usize;
+    while column < end {
+        let mut squares = Vector::<S, N>::new(S::from_int(0));
+        let span_end = min(column + comptime!(SUMS * ROUNDS_A_SPAN), end);
+        while column < span_end {
+            let mut value = combined_at::<T, N, S>(
+                x,
+                operand,
+                source,
+                operand_source,
+                column,
+                row_vectors,
+                form,
+            );
+            if comptime!(reach == Reach::Elements) {
+                value = keep_read::<S, N>(value, column, stat_len);
+            }
+            squares += square::<S, N>(value, far_scale);
+            column += 1;
+        }
+        total += sum_of::<S, N>(squares);
+    }
+    total
+}

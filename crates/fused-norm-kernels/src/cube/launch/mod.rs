@@ -3,6 +3,7 @@
 mod backward;
 mod forward;
 mod interleaved;
+mod narrow;
 
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
@@ -14,6 +15,7 @@ pub(super) use interleaved::{
     backward as interleaved_backward, forward as interleaved_forward,
     parameters as interleaved_parameters,
 };
+pub(super) use narrow::narrow_to_bf16;
 
 use super::Parameter;
 use crate::Problem;
