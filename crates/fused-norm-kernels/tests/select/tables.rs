@@ -31,7 +31,8 @@ fn row_lens() -> Vec<usize> {
 pub fn devices() -> Vec<DeviceLimits> {
     let mut devices = vec![];
     for plane_size in [Some(4), Some(8), Some(32), Some(64), None] {
-        for max_units in [256, 768, 1024] {
+        // No whole number of planes fits into 200.
+        for max_units in [200, 256, 768, 1024] {
             for max_shared_memory in [16 * 1024, 48 * 1024] {
                 for (load_bytes, max_vector_size) in [(16, usize::MAX), (16, 4)] {
                     devices.push(DeviceLimits {
