@@ -1,4 +1,5 @@
-//! The page on testing names tests, cases and properties that exist, and leaves no cell empty.
+//! The pages on testing and on mutations name tests, cases and properties that exist, and leave no cell
+//! empty.
 
 use std::path::{Path, PathBuf};
 
@@ -37,11 +38,34 @@ fn wrong(reference: &str) -> Option<String> {
         Some((short, long)) => path.replacen(short, long, 1),
         None => path.to_string(),
     };
+    let Some(test) = test else {
+        return (!root().join(&file).exists()).then(|| format!("no file {file}"));
+    };
     let Ok(text) = std::fs::read_to_string(root().join(&file)) else {
         return Some(format!("no file {file}"));
     };
-    let missing = test.filter(|test| !text.contains(&format!("fn {test}()")));
-    missing.map(|test| format!("no test {test} in {file}"))
+    let there = text.contains(&format!("fn {test}()"));
+    (!there).then(|| format!("no test {test} in {file}"))
+}
+
+/// What is wrong with the rows of a table, each of which names tests in its second cell.
+fn faults(rows: &[&str], cells_a_row: usize) -> Vec<String> {
+    let mut faults = vec![];
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        if cells.len() != cells_a_row || cells.iter().any(|cell| cell.is_empty()) {
+            faults.push(format!(
+                "{row}: expected {cells_a_row} cells with something in each"
+            ));
+            continue;
+        }
+        let references: Vec<&str> = cells[1].split('`').skip(1).step_by(2).collect();
+        if references.is_empty() {
+            faults.push(format!("{row}: no test"));
+        }
+        faults.extend(references.into_iter().filter_map(wrong));
+    }
+    faults
 }
 
 #[test]
@@ -54,20 +78,18 @@ fn every_mistake_has_a_test_that_exists() {
     let rows = table.lines().filter(|line| line.starts_with("| "));
     let rows: Vec<&str> = rows.filter(|line| !line.contains("| tests |")).collect();
     assert!(rows.len() > 60, "{} rows", rows.len());
-    let mut faults = vec![];
-    for row in rows {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        if cells.len() != 3 || cells.iter().any(|cell| cell.is_empty()) {
-            faults.push(format!(
-                "{row}: expected three cells with something in each"
-            ));
-            continue;
-        }
-        let references: Vec<&str> = cells[1].split('`').skip(1).step_by(2).collect();
-        if references.is_empty() {
-            faults.push(format!("{row}: no test"));
-        }
-        faults.extend(references.into_iter().filter_map(wrong));
-    }
+    let faults = faults(&rows, 3);
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn every_mutation_was_caught_by_a_test_that_exists() {
+    let page = std::fs::read_to_string(root().join("docs/mutations.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let rows: Vec<&str> = rows
+        .filter(|line| !line.ends_with("| test that fails |"))
+        .collect();
+    assert!(rows.len() >= 25, "{} rows", rows.len());
+    let faults = faults(&rows, 2);
     assert!(faults.is_empty(), "{faults:#?}");
 }

@@ -78,8 +78,7 @@ pub(in crate::cpu) fn forward<T: Element>(
             y,
             sum,
             rstd: rstds.next().unwrap_or_default(),
-        })
-        .collect();
+        });
     split::run(
         problem,
         tasks,

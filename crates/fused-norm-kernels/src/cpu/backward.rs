@@ -182,18 +182,14 @@ fn run<T: Element>(
     saved: &Saved<'_, T>,
     wanted: Wanted,
 ) -> Gradients<T> {
-    let tasks = sources
-        .into_iter()
-        .enumerate()
-        .map(|(index, source)| {
-            let first_row = index * rows_a_task;
-            Task {
-                first_row,
-                rows: rows_a_task.min(problem.rows() - first_row),
-                source,
-            }
-        })
-        .collect();
+    let tasks = sources.into_iter().enumerate().map(|(index, source)| {
+        let first_row = index * rows_a_task;
+        Task {
+            first_row,
+            rows: rows_a_task.min(problem.rows() - first_row),
+            source,
+        }
+    });
     let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
     split::run(
         problem,

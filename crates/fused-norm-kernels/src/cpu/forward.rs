@@ -102,7 +102,7 @@ pub(in crate::cpu) fn in_place<T: Element>(
     let factors = Factors::forward::<T>(problem, affine)?;
     let affine = factors.affine();
     let rows = split::forward_rows(problem);
-    let tasks = x.chunks_mut(rows * problem.row_len()).enumerate().collect();
+    let tasks = x.chunks_mut(rows * problem.row_len()).enumerate();
     split::run(
         problem,
         tasks,
@@ -157,14 +157,11 @@ pub(super) unsafe fn run_tasks<T: Element>(
     let rows = split::forward_rows(problem);
     let outputs = y.spare_capacity_mut()[..problem.elements()].chunks_mut(rows * problem.row_len());
     let mut rstds = rstd.as_deref_mut().unwrap_or_default().chunks_mut(rows);
-    let tasks = outputs
-        .enumerate()
-        .map(|(index, y)| Task {
-            first_row: index * rows,
-            y,
-            rstd: rstds.next().unwrap_or_default(),
-        })
-        .collect();
+    let tasks = outputs.enumerate().map(|(index, y)| Task {
+        first_row: index * rows,
+        y,
+        rstd: rstds.next().unwrap_or_default(),
+    });
     split::run(problem, tasks, write, |()| {});
     // SAFETY: the capacity is at least `elements`, and each of them is initialised: the tasks'
     // outputs cover the first `elements` without gap, and `write` initialises all of its output, as

@@ -1,7 +1,5 @@
 //! How the work is cut into tasks, and when a second thread is worth it.
 
-use alloc::vec::Vec;
-
 use macerator::AutoArch;
 
 use super::row::STREAM_BYTES;
@@ -72,7 +70,7 @@ pub(super) fn streams<T>(problem: &Problem) -> bool {
 /// `finish` with what the tasks return, in their order.
 pub(super) fn run<Task: Send, Output>(
     problem: &Problem,
-    tasks: Vec<Task>,
+    tasks: impl ExactSizeIterator<Item = Task> + Send,
     work: impl Fn(Task) -> Output + Sync,
     mut finish: impl FnMut(Output) + Send,
 ) {
@@ -91,7 +89,7 @@ pub(super) fn run<Task: Send, Output>(
         return threads::run(tasks, work, finish);
     }
     let _ = problem;
-    tasks.into_iter().for_each(|task| finish(work(task)));
+    tasks.for_each(|task| finish(work(task)));
 }
 
 #[cfg(feature = "std")]

@@ -5,7 +5,6 @@
 //! with a parallel iterator, the call returns when the pool has got round to its share, so it waits
 //! while every thread of the pool is busy with something else.
 
-use alloc::vec::Vec;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Runs every task and calls `finish` with what they return, in their order.
@@ -14,12 +13,12 @@ use std::sync::{Condvar, Mutex, PoisonError};
 /// than threads. Tasks are taken in order, so the earlier one is running and nobody waits for ever;
 /// if it panics, who waits for it returns, and the panic goes on to the caller.
 pub(super) fn run<Task: Send, Output>(
-    tasks: Vec<Task>,
+    tasks: impl ExactSizeIterator<Item = Task> + Send,
     work: impl Fn(Task) -> Output + Sync,
     finish: impl FnMut(Output) + Send,
 ) {
     let helpers = rayon::current_num_threads().min(tasks.len()) - 1;
-    let queue = Mutex::new(tasks.into_iter().enumerate());
+    let queue = Mutex::new(tasks.enumerate());
     let turns = Turns {
         state: Mutex::new(State {
             next: Some(0),
@@ -115,11 +114,11 @@ mod tests {
                 .unwrap();
             let mut seen = Vec::new();
             pool.install(|| {
-                let work = |task: u64| {
-                    std::thread::sleep(Duration::from_micros(300 * (task % 3)));
+                let work = |task: u32| {
+                    std::thread::sleep(Duration::from_micros(300 * u64::from(task % 3)));
                     task
                 };
-                run((0..100).collect(), work, |output| seen.push(output));
+                run(0..100, work, |output| seen.push(output));
             });
             assert_eq!(seen, Vec::from_iter(0..100));
         }
@@ -128,13 +127,13 @@ mod tests {
     #[test]
     fn a_panic_reaches_the_caller_and_nobody_waits_for_ever() {
         let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        for culprit in [0, 1, 7] {
-            let work = |task: usize| {
+        for culprit in [0, 1, 7_u32] {
+            let work = |task: u32| {
                 std::thread::sleep(Duration::from_millis(1));
                 assert!(task != culprit, "task {task}");
             };
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                pool.install(|| run((0..20).collect(), work, |()| {}));
+                pool.install(|| run(0..20, work, |()| {}));
             }));
             assert!(outcome.is_err(), "culprit {culprit}");
         }

@@ -125,15 +125,13 @@ pub(in crate::cpu) fn backward<T: Element>(
         let memory = &mut gradient.spare_capacity_mut()[..elements];
         Some(memory.chunks_mut(rows * problem.row_len()))
     });
-    let tasks = (0..problem.rows())
-        .step_by(rows)
-        .map(|first_row| Task {
-            first_row,
-            rows: rows.min(problem.rows() - first_row),
-            dx: dx_chunks.as_mut().and_then(Iterator::next),
-            dgate: dgate_chunks.as_mut().and_then(Iterator::next),
-        })
-        .collect();
+    let first_rows = (0..problem.rows()).step_by(rows);
+    let tasks = first_rows.map(|first_row| Task {
+        first_row,
+        rows: rows.min(problem.rows() - first_row),
+        dx: dx_chunks.as_mut().and_then(Iterator::next),
+        dgate: dgate_chunks.as_mut().and_then(Iterator::next),
+    });
     let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
     split::run(
         problem,

@@ -73,7 +73,7 @@ pub(in crate::cpu) fn backward<T: Element>(
     };
     let tiles = split::backward_units(problem, grid.tiles(), 1);
     let mut dx = Vec::with_capacity(if wanted.dx { elements } else { 0 });
-    let tasks = if wanted.dx {
+    let tasks: Vec<_> = if wanted.dx {
         Share::cut(&mut dx.spare_capacity_mut()[..elements], grid, tiles)
             .map(Task::Gradients)
             .collect()
@@ -85,7 +85,7 @@ pub(in crate::cpu) fn backward<T: Element>(
     let mut sums = Sums::zeros(problem, wanted.dgamma, wanted.dbeta);
     split::run(
         problem,
-        tasks,
+        tasks.into_iter(),
         #[inline(always)]
         |task| gradient_tiles(problem, &saved, task),
         |partial| sums.add(&partial),

@@ -70,10 +70,10 @@ pub(in crate::cpu) fn forward<T: Element>(
             let rstd = rest.split_off_mut(..rows).unwrap_or_default();
             Task { y, rstd }
         })
-        .collect();
+        .collect::<Vec<_>>();
     split::run(
         problem,
-        tasks,
+        tasks.into_iter(),
         #[inline(always)]
         |task| normalise_tiles(problem, grid, x, affine, task),
         |()| {},
