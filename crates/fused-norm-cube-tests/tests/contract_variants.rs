@@ -1,11 +1,14 @@
-//! Rows beside x, and several rows of gamma, that do not fit are refused before anything is queued.
+//! Rows beside x, and several rows of gamma, that do not fit are refused before anything is queued; those
+//! that fit are read wherever they lie.
 #![cfg(feature = "cube")]
 
 use cubecl::client::Client;
-use fused_norm_cube_tests::trial::Trial;
-use fused_norm_cube_tests::{bytes, devices, elem};
+use cubecl::server::Handle;
+use fused_norm_cube_tests::trial::{OPERANDS, Trial};
+use fused_norm_cube_tests::{bytes, devices, elem, values};
 use fused_norm_kernels::cube::{
-    self, Affine, Backward, Forward, Gate, Mapping, Operand, OperandKind, Parameter, Rows, Wanted,
+    self, Affine, Backward, Forward, Gate, Gradients, Mapping, Normalised, Operand, OperandKind,
+    Parameter, Routine, Rows, Wanted,
 };
 use fused_norm_kernels::{Error, GateOrder};
 use fused_norm_testkit::FloatKind;
@@ -149,5 +152,86 @@ fn gamma_has_as_many_rows_as_the_problem_says() {
         };
         assert_eq!(run(found).unwrap_err(), error);
         assert!(run(expected).is_ok());
+    }
+}
+
+/// Rows `times` as far apart as dense ones, which every vector size divides, and NaN between them.
+fn apart(client: &Client, rows: &[f64], times: usize) -> Rows {
+    let pitch = times * ROW_LEN;
+    let mut wide = vec![f64::NAN; ROWS * pitch];
+    for (wide, row) in wide.chunks_mut(pitch).zip(rows.chunks(ROW_LEN)) {
+        wide[..ROW_LEN].copy_from_slice(row);
+    }
+    Rows {
+        pitch,
+        ..Rows::dense(
+            client.create_from_slice(&bytes(KIND, &wide)),
+            elem(KIND),
+            ROW_LEN,
+        )
+    }
+}
+
+/// All that both passes return; empty where there is nothing.
+fn outputs(client: &Client, normalised: Normalised, gradients: Gradients) -> [Vec<f64>; 7] {
+    let read = |handle: Option<Handle>| {
+        let bytes = handle.map(|handle| client.read_one_unchecked(handle));
+        bytes.map(|bytes| values(KIND, &bytes)).unwrap_or_default()
+    };
+    [
+        read(Some(normalised.y)),
+        read(normalised.sum),
+        read(normalised.rstd),
+        read(gradients.dx),
+        read(gradients.dgate),
+        read(gradients.dgamma),
+        read(gradients.dbeta),
+    ]
+}
+
+#[test]
+fn every_tensor_may_have_a_pitch_of_its_own() {
+    for client in clients() {
+        for operand in OPERANDS {
+            let trial = Trial::new([ROWS, ROW_LEN, 50, 1], operand, KIND, 0);
+            for routine in Routine::ALL {
+                if !trial.can_run(&client, routine) {
+                    continue;
+                }
+                let mapping = Mapping {
+                    routine: Some(routine),
+                    limits: None,
+                };
+                let (normalised, gradients) = trial.run(&client, Some(routine), trial.all());
+                let dense = outputs(&client, normalised, gradients);
+
+                let second = || apart(&client, &trial.inputs.second, 3);
+                let forward = Forward {
+                    x: apart(&client, &trial.inputs.x, 2),
+                    operand: match operand {
+                        OperandKind::None => Operand::None,
+                        OperandKind::Residual => Operand::Residual(second()),
+                        OperandKind::Gate(order) => Operand::Gate(Gate {
+                            rows: second(),
+                            order,
+                        }),
+                    },
+                    ..trial.forward(&client, mapping)
+                };
+                let normalised = cube::forward(&client, &trial.problem, forward).unwrap();
+                let mut backward = trial.backward(&client, &normalised, trial.all(), mapping);
+                backward.dy = apart(&client, &trial.inputs.dy, 4);
+                backward.gate = backward.gate.map(|gate| Gate {
+                    rows: second(),
+                    ..gate
+                });
+                if normalised.sum.is_none() {
+                    backward.x = apart(&client, &trial.inputs.x, 2);
+                }
+                let gradients = cube::backward(&client, &trial.problem, backward).unwrap();
+                let pitched = outputs(&client, normalised, gradients);
+                assert_eq!(pitched, dense, "{routine:?} {}", trial.name());
+            }
+        }
     }
 }

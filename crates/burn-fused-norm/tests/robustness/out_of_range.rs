@@ -155,6 +155,27 @@ fn gradients_of_large_rows_are_right() {
     }
 }
 
+/// The rstd of zeros is `1/√epsilon`, which f32 may not have: infinity times zero is no 0.
+#[test]
+fn zeros_stay_zeros_however_small_epsilon_is() {
+    for (name, device) in devices::selected() {
+        for epsilon in [1e-12, 1e-73, 1e-80, 1e-300, 5e-324] {
+            for axis in [0, 1] {
+                let device = device.clone().autodiff();
+                let x = filled([2, ROW_LEN], &device, |_| 0.0).require_grad();
+                let options = RmsNormOptions::new(epsilon).with_axis(axis);
+                let y = rms_norm(x.clone(), None, None, options);
+                let gradients = y.clone().sum().backward();
+                let dx = values(x.grad(&gradients).expect("tracked"));
+                let y = values(y);
+                assert!(y.iter().all(|&y| y == 0.0), "{name} {epsilon:e}: {y:?}");
+                let rising = dx.iter().all(|&dx| dx.is_finite() && dx > 0.0);
+                assert!(rising, "{name} {epsilon:e}: {dx:?}");
+            }
+        }
+    }
+}
+
 /// Rows that are summed otherwise are next to rows that are not.
 #[test]
 fn a_row_out_of_range_leaves_its_neighbours_alone() {

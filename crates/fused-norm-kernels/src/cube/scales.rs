@@ -108,7 +108,7 @@ mod tests {
             ] {
                 let scales = of(epsilon, statistic);
                 assert!(
-                    (digits..8.0 * digits).contains(&scales.epsilon),
+                    (digits..4.0 * digits).contains(&scales.epsilon),
                     "{epsilon:e} in {statistic}: {scales:?}"
                 );
                 assert_eq!(scales.epsilon / scales.near / scales.near, epsilon);

@@ -57,6 +57,9 @@ pub(super) fn gates() -> Vec<Case> {
             );
         }
     }
+    // Rows that are read where they lie: at a pitch of their own.
+    let sliced = gated("gate_layout", AfterNorm, F32, &[5, 64]).affine(AffineForm::Scale);
+    cases.push(sliced.second_layout(Layout::MiddleThird));
     for (index, x_kind) in FloatKind::ALL.into_iter().enumerate() {
         for order in [AfterNorm, BeforeNorm] {
             // All of exp's range.

@@ -54,6 +54,9 @@ pub(super) fn residuals() -> Vec<Case> {
             );
         }
     }
+    // Rows that are read where they lie: at a pitch of their own.
+    let sliced = add("add_layout", F32, &[5, 64]).affine(AffineForm::Scale);
+    cases.push(sliced.second_layout(Layout::MiddleThird));
     for (index, x_kind) in FloatKind::ALL.into_iter().enumerate() {
         let long = |rows, row_len| {
             add("add_long", x_kind, &[rows, row_len]).affine(affine(index + row_len % 2))
