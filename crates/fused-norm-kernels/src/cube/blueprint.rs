@@ -92,3 +92,16 @@ impl Blueprint {
         rows.div_ceil(self.row_groups as usize)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Reach;
+
+    #[test]
+    fn a_statistic_ends_with_the_row_with_a_vector_or_within_one() {
+        assert_eq!(Reach::of(12, 12, 4), Reach::Row);
+        assert_eq!(Reach::of(8, 12, 4), Reach::Vectors);
+        assert_eq!(Reach::of(7, 12, 4), Reach::Elements);
+        assert_eq!(Reach::of(7, 12, 1), Reach::Vectors);
+    }
+}

@@ -60,3 +60,66 @@ impl DeviceLimits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cubecl::features::Features;
+    use cubecl::ir::{DeviceIdentity, HardwareProperties, MemoryDeviceProperties, VectorSize};
+
+    use super::*;
+
+    fn limits(plane_size_min: u32, plane_operations: bool) -> DeviceLimits {
+        let hardware = HardwareProperties {
+            load_width: 128,
+            vector_register_count: None,
+            plane_size_min,
+            plane_size_max: 64,
+            max_bindings: 1024,
+            max_shared_memory_size: 48 * 1024,
+            max_cube_count: (i32::MAX as u32, 65_535, 65_535),
+            max_units_per_cube: 1024,
+            max_cube_dim: (512, 1024, 64),
+            num_streaming_multiprocessors: Some(7),
+            num_tensor_cores: None,
+            min_tensor_cores_dim: None,
+            num_cpu_cores: None,
+            last_level_cache_size: None,
+            max_vector_size: VectorSize::MAX,
+            cube_mma_reserved_shared_memory: 0,
+        };
+        let mut features = Features::default();
+        if plane_operations {
+            features.plane = Plane::Ops.into();
+        }
+        let identity = DeviceIdentity {
+            name: "made up".into(),
+            fingerprint: "made up".into(),
+            physical: None,
+        };
+        DeviceLimits::of(&DeviceProperties::new(
+            features,
+            MemoryDeviceProperties::new(u64::MAX, 256),
+            hardware,
+            cubecl::profile::TimingMethod::Device,
+            identity,
+        ))
+    }
+
+    #[test]
+    fn limits_are_those_of_the_device() {
+        let of_device = limits(32, true);
+        let expected = DeviceLimits {
+            plane_size: Some(32),
+            max_units: 512,
+            max_cubes: 65_535,
+            max_shared_memory: 48 * 1024,
+            load_bytes: 16,
+            max_vector_size: VectorSize::MAX,
+            processors: Some(7),
+            threads: false,
+        };
+        assert_eq!(of_device, expected);
+        assert_eq!(limits(32, false).plane_size, None);
+        assert_eq!(limits(1, true).plane_size, None);
+    }
+}

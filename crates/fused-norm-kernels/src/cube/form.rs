@@ -134,5 +134,36 @@ mod tests {
         let other = problem.with_gamma_rows(4).unwrap();
         let other = Form::of(&other, OperandKind::None, true, bf16, Pass::Forward);
         assert_eq!(other, full);
+        let one = Problem::new(12, 64, 64, 1e-5).unwrap();
+        let one = Form::of(&one, OperandKind::None, true, bf16, Pass::Forward);
+        assert_eq!(one, Form::default());
+    }
+
+    #[test]
+    fn what_meets_x_says_what_is_read_and_normalised() {
+        use GateOrder::{AfterNorm, BeforeNorm};
+        for (operand, inputs, combines, gates) in [
+            (OperandKind::None, 1, false, [false; 3]),
+            (OperandKind::Residual, 2, true, [false; 3]),
+            (OperandKind::Gate(BeforeNorm), 2, true, [true, true, false]),
+            (OperandKind::Gate(AfterNorm), 2, false, [true, false, true]),
+        ] {
+            let form = Form {
+                operand,
+                ..Form::default()
+            };
+            assert_eq!(form.inputs(), inputs, "{operand:?}");
+            assert_eq!(form.has_operand(), inputs > 1, "{operand:?}");
+            assert_eq!(form.combines(), combines, "{operand:?}");
+            assert_eq!(form.adds(), operand == OperandKind::Residual);
+            let of_form = [form.gates(), form.gates_before(), form.gates_after()];
+            assert_eq!(of_form, gates, "{operand:?}");
+            assert!(!form.rounds_each_step());
+        }
+        let rounded = Form {
+            rounding: Rounding::BeforeGamma,
+            ..Form::default()
+        };
+        assert!(rounded.rounds_each_step());
     }
 }

@@ -49,7 +49,11 @@ fn assert_fits(blueprint: &Blueprint, class: &RowClass, pass: Pass, limits: &Dev
             "more than a step is idle: {what}"
         );
     }
-    let mut shared = blueprint.shared_bytes(class.statistic_size);
+    // Where planes cannot add up a row: two halves for each of two sums.
+    let mut shared = match blueprint.lanes / blueprint.segment {
+        1 => 0,
+        partials => 4 * (partials * blueprint.row_groups) as usize * class.statistic_size,
+    };
     if pass == Pass::Backward && blueprint.vectors > 0 && blueprint.row_groups > 1 {
         shared += 2 * units as usize * size * class.statistic_size;
     }
