@@ -85,7 +85,8 @@ fn every_mistake_has_a_test_that_exists() {
 #[test]
 fn every_mutation_was_caught_by_a_test_that_exists() {
     let page = std::fs::read_to_string(root().join("docs/mutations.md")).unwrap();
-    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let (caught, _) = page.split_once("\n## ").expect("what was not caught");
+    let rows = caught.lines().filter(|line| line.starts_with("| "));
     let rows: Vec<&str> = rows
         .filter(|line| !line.ends_with("| test that fails |"))
         .collect();
