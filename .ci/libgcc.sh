@@ -30,8 +30,8 @@ if [ ! -e "$kept" ]; then
         echo "libgcc: $(tail -n 1 "$work/log")" >&2
         exit 3
     }
-    dpkg-deb -x "$work"/libgcc-s1_*.deb "$work/root"
-    found=$(find "$work/root" -name libgcc_s.so.1 | head -n 1)
+    dpkg-deb -x "$work"/libgcc-s1_*.deb "$work/unpacked"
+    found=$(find "$work/unpacked" -name libgcc_s.so.1 | head -n 1)
     grep -q "$function" "$found" || { echo "libgcc: none of trixie's has $function" >&2; exit 3; }
     mkdir -p "${kept%/*}"
     cp "$found" "$kept"

@@ -38,14 +38,16 @@ fn wrong(reference: &str) -> Option<String> {
         Some((short, long)) => path.replacen(short, long, 1),
         None => path.to_string(),
     };
-    let Some(test) = test else {
-        return (!root().join(&file).exists()).then(|| format!("no file {file}"));
-    };
-    let Ok(text) = std::fs::read_to_string(root().join(&file)) else {
+    let mut path = root().join(&file);
+    // A folder stands for the test that it is.
+    if path.is_dir() && test.is_none() {
+        path.push("main.rs");
+    }
+    let Ok(text) = std::fs::read_to_string(path) else {
         return Some(format!("no file {file}"));
     };
-    let there = text.contains(&format!("fn {test}()"));
-    (!there).then(|| format!("no test {test} in {file}"))
+    let missing = test.filter(|test| !text.contains(&format!("fn {test}()")));
+    missing.map(|test| format!("no test {test} in {file}"))
 }
 
 /// What is wrong with the rows of a table, each of which names tests in its second cell.
