@@ -1,7 +1,7 @@
 //! What is not asked of a device in a mode, and why.
 
 use burn::tensor::Tensor;
-use fused_norm_testkit::{Case, FloatKind, Variant};
+use fused_norm_testkit::{Case, FloatKind, Layout, Variant};
 
 use crate::common::devices;
 use crate::subject::{Mode, OnDevice};
@@ -18,11 +18,22 @@ const LARGE_ON_CUBE: usize = 200;
 /// device, and in [`Mode::Decomposed`], all of whose kernels are Burn's.
 const SMALL_ON_CUBE: usize = 64;
 
+/// The property of every choice of tracked inputs, each of which is kernels of its own.
+pub const CHOICES: &str = "gradients exactly for tracked inputs";
+
+/// Why it is not asked of a case that does not [take choices](OnDevice::takes_choices).
+pub const FEW_CHOICES: &str =
+    "each choice compiles other kernels, by neither the rows nor their layout";
+
 /// Of values larger than this, f32 cannot hold the sum of a row's squares.
 const LARGEST_SQUARED: f64 = 1e17;
 
 /// Of those smaller than this, f32 has not all digits.
 const SMALLEST_EPSILON: f64 = f32::MIN_POSITIVE as f64;
+
+fn is_thorough() -> bool {
+    std::env::var_os("NORM_THOROUGH").is_some()
+}
 
 impl Mode {
     fn runs_large(self) -> bool {
@@ -48,9 +59,8 @@ impl OnDevice {
         {
             return Some("the decomposed body squares what it is given, and has epsilon, in f32");
         }
-        let thorough = std::env::var_os("NORM_THOROUGH").is_some();
         let most = match self.mode {
-            _ if self.is_native() || thorough => usize::MAX,
+            _ if self.is_native() || is_thorough() => usize::MAX,
             Mode::Contract => usize::MAX,
             Mode::Decomposed => SMALL_ON_CUBE,
             Mode::Autodiff if case.is_plain() => LARGE_ON_CUBE,
@@ -59,6 +69,16 @@ impl OnDevice {
         let too_large =
             case.elements() > most || (case.elements() > LARGE && !self.mode.runs_large());
         too_large.then_some("long rows differ from short ones in the kernels, not in this mode")
+    }
+
+    /// Whether every choice of tracked inputs is worth its kernels: on CubeCL devices only where the rows
+    /// are few and dense.
+    pub fn takes_choices(&self, case: &Case) -> bool {
+        let is_dense = [case.x_layout, case.dy_layout, case.second_layout]
+            .map(|layout| layout == Layout::Dense);
+        self.is_native()
+            || is_thorough()
+            || (is_dense == [true; 3] && case.elements() <= LARGE_ON_CUBE)
     }
 
     /// Why a property is not asked here, if it is not: all are asked of our kernels.

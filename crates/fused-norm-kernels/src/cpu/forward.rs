@@ -5,7 +5,9 @@ use core::mem::MaybeUninit;
 
 use super::affine::check_length;
 use super::factors::{Factors, GammaRows};
-use super::row::{Copied, InPlace, New, Streaming, normalise, rows_at_once, rstd_of_batch};
+use super::row::{
+    Copied, InPlace, Leaving, New, Streaming, normalise, rows_at_once, rstd_of_batch,
+};
 use super::split::{self, streams};
 use super::{Affine, Element, Rows};
 use crate::{Error, Problem};
@@ -193,7 +195,7 @@ fn normalise_rows<T: Element>(
             let (from, rstd) = (row(index), rstds[index]);
             let (_, affine) = parameters.take();
             if let Some(stream) = &stream {
-                let to = stream.to(y);
+                let (from, to) = (Leaving(from), stream.to(y));
                 normalise::<T>(Copied { from, to }, row_len, rstd, affine, rounding);
             } else {
                 let to = New(y);

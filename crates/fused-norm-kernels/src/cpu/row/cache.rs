@@ -8,6 +8,7 @@
 use core::hint::black_box;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::ops::RangeInclusive;
 
 use super::block::BLOCK;
 use super::transform::Destination;
@@ -15,6 +16,10 @@ use crate::cpu::Element;
 
 /// How far ahead of a row's block the memory is asked for, in bytes.
 const PREFETCH_BYTES: usize = 2048;
+
+/// Rows whose successor is asked for while their own results are stored past the caches. The processor
+/// itself follows shorter ones into the next, and two longer ones push each other out of the caches.
+const NEXT_ROW_BYTES: RangeInclusive<usize> = 4 << 10..=64 << 10;
 
 /// Bytes of an output from which its stores go past the caches. Where the next operation reads it at
 /// once and the caches hold it, both take a fifth longer at this size, and as long at twice the size;
@@ -25,6 +30,16 @@ pub(in crate::cpu) const STREAM_BYTES: usize = 8 << 20;
 #[inline(always)]
 pub(super) fn prefetch<T>(row: &[T], start: usize) {
     prefetch_at(row, start, PREFETCH_BYTES);
+}
+
+/// Asks for what lies [`PREFETCH_BYTES`] behind the block at `start`, but of the next row, where rows are
+/// [`NEXT_ROW_BYTES`] long: this one is read for the last time, and the memory has nothing else to read.
+#[inline(always)]
+pub(super) fn prefetch_next<T>(row: &[T], start: usize) {
+    let bytes = size_of_val(row);
+    if NEXT_ROW_BYTES.contains(&bytes) {
+        prefetch_at(row, start, bytes + PREFETCH_BYTES);
+    }
 }
 
 /// Asks for what lies `bytes` behind the block at `start`.
@@ -96,6 +111,8 @@ pub(in crate::cpu) struct Streamed<'a, T> {
 }
 
 impl<T: Element> Destination<T> for Streamed<'_, T> {
+    const STREAMS: bool = true;
+
     #[inline(always)]
     fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]) {
         store(&mut self.memory[start..start + width], block);

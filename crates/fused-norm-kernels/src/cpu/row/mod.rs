@@ -36,5 +36,5 @@ pub(super) use gate::{Scratch, open, open_with_slope};
 pub(super) use lines::{EachRow, Kept, Line, TILE};
 pub use silu::Decay;
 pub(super) use statistic::rstd;
-pub(super) use transform::{Copied, InPlace, Memory, New};
+pub(super) use transform::{Copied, InPlace, Leaving, Memory, New};
 pub(super) use values::{Formed, Multiplied, Product, Sum, SumAndNorm};

@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use super::block::{BLOCK, load};
-use super::cache::{Streamed, Streaming};
+use super::cache::{Streamed, Streaming, prefetch_next};
 use crate::cpu::Element;
 
 /// A row that is changed block by block.
@@ -40,8 +40,23 @@ impl<T: Copy + Default> Stored<T> for &[T] {
     }
 }
 
+/// A row that is read for the last time: the next one is asked for meanwhile.
+#[derive(Clone, Copy)]
+pub(in crate::cpu) struct Leaving<'a, T>(pub &'a [T]);
+
+impl<T: Copy + Default> Stored<T> for Leaving<'_, T> {
+    #[inline(always)]
+    fn load(&self, start: usize, width: usize) -> [T; BLOCK] {
+        prefetch_next(self.0, start);
+        load(self.0, start, width)
+    }
+}
+
 /// Where a row of results goes.
 pub(in crate::cpu) trait Destination<T> {
+    /// Whether all that is stored goes past the caches.
+    const STREAMS: bool = false;
+
     /// Stores the first `width` elements from `start`.
     fn store(&mut self, start: usize, width: usize, block: [T; BLOCK]);
 }

@@ -2,7 +2,7 @@
 //! what does.
 
 use super::block::{BLOCK, Lanes, Parameter, load, load_wide};
-use super::cache::prefetch;
+use super::cache::{prefetch, prefetch_next};
 use super::transform::{Destination, Transform};
 use crate::cpu::Element;
 
@@ -211,6 +211,10 @@ impl<T: Element, To: Destination<T>> Transform<T> for SumAndNorm<'_, T, To> {
 
     #[inline(always)]
     fn load(&self, start: usize, width: usize) -> [T::Statistic; BLOCK] {
+        if To::STREAMS {
+            prefetch_next(self.from.x, start);
+            prefetch_next(self.from.residual, start);
+        }
         self.from.block(start, width)
     }
 
