@@ -139,4 +139,64 @@ pub(super) mod tests {
             }
         }
     }
+
+    fn plain(rows: usize, row_len: usize) -> Problem {
+        Problem::new(rows, row_len, row_len, 1e-5).unwrap()
+    }
+
+    #[test]
+    fn a_second_thread_takes_128_ki_elements() {
+        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        two.unwrap().install(|| {
+            assert!(!is_parallel(&plain(127, 1024)));
+            assert!(is_parallel(&plain(128, 1024)));
+        });
+    }
+
+    #[test]
+    fn forward_tasks_are_four_a_thread_of_32_ki_elements_at_least() {
+        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        two.unwrap().install(|| {
+            for (rows, row_len, expected) in [
+                (4096, 4096, 512),
+                (4097, 4096, 513),
+                (128, 1024, 32),
+                (16_384, 64, 2048),
+                (2, 131_072, 1),
+                (64, 1024, 64),
+                (0, 1024, 1),
+            ] {
+                let found = forward_rows(&plain(rows, row_len));
+                assert_eq!(found, expected, "[{rows}, {row_len}]");
+            }
+        });
+    }
+
+    #[test]
+    fn backward_tasks_are_fine_where_there_is_little_and_coarse_where_there_is_much() {
+        for (rows, row_len, gamma_rows, expected) in [
+            (16, 1024, 1, 16),
+            (64, 1024, 1, 32),
+            (256, 1024, 1, 32),
+            (3072, 1024, 1, 256),
+            (4096, 4096, 1, 128),
+            (4096, 64, 1024, 1024),
+            (0, 64, 1, 1),
+        ] {
+            let problem = plain(rows, row_len).with_gamma_rows(gamma_rows).unwrap();
+            let found = backward_rows(&problem);
+            assert_eq!(
+                found, expected,
+                "[{rows}, {row_len}], {gamma_rows} of gamma"
+            );
+        }
+    }
+
+    #[test]
+    fn an_output_of_8_mib_goes_past_the_caches() {
+        assert!(streams::<f32>(&plain(2048, 1024)));
+        assert!(!streams::<f32>(&plain(2047, 1024)));
+        assert!(!streams::<half::bf16>(&plain(2048, 1024)));
+        assert!(streams::<f64>(&plain(1024, 1024)));
+    }
 }
