@@ -70,6 +70,24 @@ fn sums_over_many_rows_do_not_drift() {
 }
 
 #[test]
+fn a_sum_that_is_wanted_alone_does_not_drift_either() {
+    let rstd = vec![RSTD; ROWS];
+    let (x, dy) = (Rows::with_pitch(&X, 0), Rows::with_pitch(&DY, 0));
+    let problem = Problem::new(ROWS, ROW_LEN, ROW_LEN, 1e-5).unwrap();
+    let gamma = Some(&[1.0; ROW_LEN][..]);
+    for dgamma in [true, false] {
+        let wanted = Wanted {
+            dgamma,
+            dbeta: !dgamma,
+            ..WANTED
+        };
+        let found = cpu::backward(&problem, dy, x, &rstd, gamma, wanted).unwrap();
+        let alone = found.dgamma.or(found.dbeta).unwrap();
+        assert_sums("alone", &alone, ROWS, 1.0, dgamma);
+    }
+}
+
+#[test]
 fn sums_over_many_rows_side_by_side_do_not_drift() {
     let rstd = vec![RSTD; ROWS];
     let problem = Problem::new(ROWS, ROW_LEN, ROW_LEN, 1e-5).unwrap();

@@ -9,6 +9,7 @@ use common::{
 use fused_norm_kernels::cpu::{self, Affine, Element, Rows, Wanted};
 use fused_norm_kernels::{Problem, Rounding};
 use fused_norm_testkit::patterns;
+use half::bf16;
 
 fn plain_is_right<T: Kind>() {
     for problem in problems() {
@@ -131,4 +132,36 @@ fn equal_rows_of_gamma_are_one() {
         let sum: f32 = each.iter().skip(column).step_by(70).sum();
         assert!((sum - dgamma).abs() < 1e-5, "{column}: {sum} {dgamma}");
     }
+}
+
+/// gamma keeps the digits that the type of x does not have, unless it follows a rounding.
+#[test]
+fn gamma_is_rounded_only_where_a_row_is() {
+    let (rows, n) = (3, 64);
+    let gamma: Vec<f32> = (0..n).map(|j| 1.0 + j as f32 / 4096.0).collect();
+    let once = Problem::new(rows, n, n, 1e-5).unwrap();
+    let x: Vec<bf16> = (1..=rows * n)
+        .map(|i| bf16::from_f32((i % 29) as f32 - 14.0))
+        .collect();
+    let run = |problem: &Problem, gamma: &[f32]| {
+        let affine = Affine::Scale { gamma };
+        cpu::forward_with_rstd(problem, Rows::dense(&x, n), affine).unwrap()
+    };
+    let (y, rstd) = run(&once, &gamma);
+    let expected: Vec<bf16> = x
+        .iter()
+        .enumerate()
+        .map(|(i, x)| bf16::from_f32(x.to_f32() * rstd[i / n] * gamma[i % n]))
+        .collect();
+    assert_eq!(bits(&y), bits(&expected));
+    let rounded: Vec<f32> = gamma
+        .iter()
+        .map(|gamma| bf16::from_f32(*gamma).to_f32())
+        .collect();
+    assert_ne!(bits(&y), bits(&run(&once, &rounded).0));
+    let before = once.with_rounding(Rounding::BeforeGamma);
+    assert_eq!(
+        bits(&run(&before, &gamma).0),
+        bits(&run(&before, &rounded).0)
+    );
 }

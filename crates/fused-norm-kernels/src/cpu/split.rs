@@ -193,6 +193,24 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn two_threads_work_at_the_same_time() {
+        use std::sync::{Condvar, Mutex};
+        let (arrived, changed) = (Mutex::new(0), Condvar::new());
+        let meet = |_| {
+            let mut arrived = arrived.lock().unwrap();
+            *arrived += 1;
+            changed.notify_all();
+            let alone = |arrived: &mut i32| *arrived < 2;
+            let patience = std::time::Duration::from_secs(10);
+            let met = changed.wait_timeout_while(arrived, patience, alone);
+            !met.unwrap().1.timed_out()
+        };
+        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        two.unwrap()
+            .install(|| run(&plain(128, 1024), 0..2_usize, meet, |met| assert!(met)));
+    }
+
+    #[test]
     fn an_output_of_8_mib_goes_past_the_caches() {
         assert!(streams::<f32>(&plain(2048, 1024)));
         assert!(!streams::<f32>(&plain(2047, 1024)));
