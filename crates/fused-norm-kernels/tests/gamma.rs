@@ -165,3 +165,23 @@ fn gamma_is_rounded_only_where_a_row_is() {
         bits(&run(&before, &rounded).0)
     );
 }
+
+/// Several threads, whose first rows take different rows of gamma.
+#[test]
+fn rows_of_gamma_are_those_of_the_row_on_every_thread() {
+    let (rows, n) = (1030, 130);
+    let problem = Problem::new(rows, n, n, 1e-5)
+        .and_then(|problem| problem.with_gamma_rows(5))
+        .unwrap();
+    let data = Data::<f32>::new(&problem, gate_value);
+    let affine = data.all_affine();
+    let reference = Reference::new(problem, &data.x, affine);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    pool.unwrap().install(|| {
+        let y = cpu::forward(&problem, Rows::dense(&data.x, n), affine).unwrap();
+        assert_near("y", &y, &reference.y());
+        let mut overwritten = data.x.clone();
+        cpu::forward_in_place(&problem, &mut overwritten, affine).unwrap();
+        assert_eq!(bits(&y), bits(&overwritten));
+    });
+}

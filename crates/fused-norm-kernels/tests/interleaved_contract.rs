@@ -71,6 +71,12 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
+fn rows_side_by_side_say_how_many_they_are() {
+    let data = [0.0_f32; 24];
+    assert_eq!(Interleaved::new(&data, 3, 12).inner(), 3);
+}
+
+#[test]
 fn no_rows_give_no_values_and_zero_sums() {
     for inner in [0, 3] {
         let problem = Problem::new(0, 3, 3, 1e-5).unwrap();
