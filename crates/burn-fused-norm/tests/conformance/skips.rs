@@ -1,7 +1,7 @@
 //! What is not asked of a device in a mode, and why.
 
 use burn::tensor::Tensor;
-use fused_norm_testkit::{Case, FloatKind, Layout, Variant};
+use fused_norm_testkit::{Case, FloatKind, GammaForm, Layout, Variant};
 
 use crate::common::devices;
 use crate::subject::{Mode, OnDevice};
@@ -72,13 +72,14 @@ impl OnDevice {
     }
 
     /// Whether every choice of tracked inputs is worth its kernels: on CubeCL devices only where the rows
-    /// are few and dense.
+    /// are dense, and few or of a form that has no case of few.
     pub fn takes_choices(&self, case: &Case) -> bool {
-        let is_dense = [case.x_layout, case.dy_layout, case.second_layout]
-            .map(|layout| layout == Layout::Dense);
+        let layouts = [case.x_layout, case.dy_layout, case.second_layout];
+        let is_dense = layouts == [Layout::Dense; 3];
+        let is_rare = case.axis > 0 || !matches!(case.gamma_form, GammaForm::Row);
         self.is_native()
             || is_thorough()
-            || (is_dense == [true; 3] && case.elements() <= LARGE_ON_CUBE)
+            || (is_dense && (is_rare || case.elements() <= LARGE_ON_CUBE))
     }
 
     /// Why a property is not asked here, if it is not: all are asked of our kernels.
