@@ -2,8 +2,7 @@
 //!
 //! - `NORM_FILTER` runs the cases whose name contains it, `NORM_DEVICES` (a comma-separated list)
 //!   the devices named, which must then be there.
-//! - `NORM_THOROUGH=1` runs large cases on CubeCL devices in every mode, not only in the contract's, and
-//!   every choice of tracked inputs for each.
+//! - `NORM_THOROUGH=1` runs large cases on CubeCL devices in every mode, not only in the contract's.
 //! - Every skip is counted in a printed line with its reason.
 
 #[path = "../common/mod.rs"]
@@ -21,8 +20,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use common::devices;
-use fused_norm_testkit::{Case, FloatKind, Property, Report, judge, properties, selected};
-use skips::{CHOICES, FEW_CHOICES};
+use fused_norm_testkit::{Case, FloatKind, Property, judge, properties, selected};
 use subject::{Mode, OnDevice};
 
 fn judged(kind: FloatKind, mode: Mode) {
@@ -49,23 +47,9 @@ fn judged(kind: FloatKind, mode: Mode) {
             }
         }
         let start = Instant::now();
-        let (chosen, other): (Vec<Case>, Vec<Case>) = run
-            .into_iter()
-            .partition(|case| subject.takes_choices(case));
-        let mut reports = vec![judge(&subject, &chosen, &asked)];
-        let mut text = reports[0].to_string();
-        if !other.is_empty() {
-            let mut fewer = asked;
-            fewer.retain(|property| property.name != CHOICES);
-            let report = judge(&subject, &other, &fewer);
-            text += &format!(
-                "{report}  skipped {} x {CHOICES}: {FEW_CHOICES}\n",
-                other.len()
-            );
-            reports.push(report);
-        }
+        let report = judge(&subject, &run, &asked);
         let seconds = start.elapsed().as_secs();
-        text += &format!("  {kind} took {seconds} s\n");
+        let mut text = format!("{report}  {kind} took {seconds} s\n");
         for (reason, count) in skipped {
             text += &format!("  skipped {count} x case: {reason}\n");
         }
@@ -75,7 +59,7 @@ fn judged(kind: FloatKind, mode: Mode) {
         }
         // Not `print!`, which a test runner shows for failures only.
         let _ = std::io::stderr().write_all(text.as_bytes());
-        assert!(reports.iter().all(Report::passed), "see above");
+        assert!(report.passed(), "see above");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is not asked of a device in a mode, and why.
 
 use burn::tensor::Tensor;
-use fused_norm_testkit::{Case, FloatKind, GammaForm, Layout, Variant};
+use fused_norm_testkit::{Case, FloatKind, Variant};
 
 use crate::common::devices;
 use crate::subject::{Mode, OnDevice};
@@ -18,22 +18,11 @@ const LARGE_ON_CUBE: usize = 200;
 /// device, and in [`Mode::Decomposed`], all of whose kernels are Burn's.
 const SMALL_ON_CUBE: usize = 64;
 
-/// The property of every choice of tracked inputs, each of which is kernels of its own.
-pub const CHOICES: &str = "gradients exactly for tracked inputs";
-
-/// Why it is not asked of a case that does not [take choices](OnDevice::takes_choices).
-pub const FEW_CHOICES: &str =
-    "each choice compiles other kernels, by neither the rows nor their layout";
-
 /// Of values larger than this, f32 cannot hold the sum of a row's squares.
 const LARGEST_SQUARED: f64 = 1e17;
 
 /// Of those smaller than this, f32 has not all digits.
 const SMALLEST_EPSILON: f64 = f32::MIN_POSITIVE as f64;
-
-fn is_thorough() -> bool {
-    std::env::var_os("NORM_THOROUGH").is_some()
-}
 
 impl Mode {
     fn runs_large(self) -> bool {
@@ -59,8 +48,9 @@ impl OnDevice {
         {
             return Some("the decomposed body squares what it is given, and has epsilon, in f32");
         }
+        let thorough = std::env::var_os("NORM_THOROUGH").is_some();
         let most = match self.mode {
-            _ if self.is_native() || is_thorough() => usize::MAX,
+            _ if self.is_native() || thorough => usize::MAX,
             Mode::Contract => usize::MAX,
             Mode::Decomposed => SMALL_ON_CUBE,
             Mode::Autodiff if case.is_plain() => LARGE_ON_CUBE,
@@ -69,17 +59,6 @@ impl OnDevice {
         let too_large =
             case.elements() > most || (case.elements() > LARGE && !self.mode.runs_large());
         too_large.then_some("long rows differ from short ones in the kernels, not in this mode")
-    }
-
-    /// Whether every choice of tracked inputs is worth its kernels: on CubeCL devices only where the rows
-    /// are dense, and few or of a form that has no case of few.
-    pub fn takes_choices(&self, case: &Case) -> bool {
-        let layouts = [case.x_layout, case.dy_layout, case.second_layout];
-        let is_dense = layouts == [Layout::Dense; 3];
-        let is_rare = case.axis > 0 || !matches!(case.gamma_form, GammaForm::Row);
-        self.is_native()
-            || is_thorough()
-            || (is_dense && (is_rare || case.elements() <= LARGE_ON_CUBE))
     }
 
     /// Why a property is not asked here, if it is not: all are asked of our kernels.
