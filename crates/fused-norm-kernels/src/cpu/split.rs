@@ -144,10 +144,14 @@ pub(super) mod tests {
         Problem::new(rows, row_len, row_len, 1e-5).unwrap()
     }
 
+    fn on_two_threads(work: impl FnOnce() + Send) {
+        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        two.unwrap().install(work);
+    }
+
     #[test]
     fn a_second_thread_takes_128_ki_elements() {
-        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        two.unwrap().install(|| {
+        on_two_threads(|| {
             assert!(!is_parallel(&plain(127, 1024)));
             assert!(is_parallel(&plain(128, 1024)));
         });
@@ -155,8 +159,7 @@ pub(super) mod tests {
 
     #[test]
     fn forward_tasks_are_four_a_thread_of_32_ki_elements_at_least() {
-        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        two.unwrap().install(|| {
+        on_two_threads(|| {
             for (rows, row_len, expected) in [
                 (4096, 4096, 512),
                 (4097, 4096, 513),
@@ -205,9 +208,7 @@ pub(super) mod tests {
             let met = changed.wait_timeout_while(arrived, patience, alone);
             !met.unwrap().1.timed_out()
         };
-        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        two.unwrap()
-            .install(|| run(&plain(128, 1024), 0..2_usize, meet, |met| assert!(met)));
+        on_two_threads(|| run(&plain(128, 1024), 0..2_usize, meet, |met| assert!(met)));
     }
 
     #[test]
