@@ -121,7 +121,8 @@ impl Element for f64 {
     }
 
     fn instances() -> &'static Instances<f64> {
-        &Instances::ALL
+        static INSTANCES: Instances<f64> = Instances::ALL;
+        &INSTANCES
     }
 }
 
@@ -149,7 +150,8 @@ impl Element for f32 {
     }
 
     fn instances() -> &'static Instances<f32> {
-        &Instances::ALL
+        static INSTANCES: Instances<f32> = Instances::ALL;
+        &INSTANCES
     }
 }
 
@@ -195,7 +197,8 @@ impl Element for f16 {
     }
 
     fn instances() -> &'static Instances<f16> {
-        &Instances::ALL
+        static INSTANCES: Instances<f16> = Instances::ALL;
+        &INSTANCES
     }
 }
 
@@ -218,7 +221,8 @@ impl Element for bf16 {
     }
 
     fn instances() -> &'static Instances<bf16> {
-        &Instances::ALL
+        static INSTANCES: Instances<bf16> = Instances::ALL;
+        &INSTANCES
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! A generic function is compiled where it is called, with the settings of that crate. The row loops
 //! are compiled for several instruction sets each, which takes a compiler minutes; and a user's debug
-//! build would run them unoptimised. So the public functions call through a table that this crate fills.
+//! build would run them unoptimised. So the public functions call through a table that this crate fills: a
+//! `static` for each type, as a constant would be compiled with the function that returns it, which the
+//! compiler takes over into other crates.
 
 use super::{
     Added, Affine, Element, Gate, GatedGradients, GatedWanted, Gradients, Interleaved, Normalised,
