@@ -23,6 +23,9 @@ use crate::metric::BitsPerByte;
 /// The parts of a checkpoint, which are also the beginnings of their file names.
 const PARTS: [&str; 3] = ["model", "optimizer", "scheduler"];
 
+/// How the name of a file ends that is being written: ours, and the one that Burn writes beside it.
+const TEMPORARY: &str = "tmp";
+
 /// The folder of the checkpoints of a run.
 #[derive(Clone, Debug)]
 pub struct CheckpointFolder(PathBuf);
@@ -63,6 +66,21 @@ impl CheckpointFolder {
         Ok(())
     }
 
+    /// Deletes what a save has left that was killed.
+    pub fn remove_unfinished(&self) -> Result<(), Error> {
+        let entries = fs::read_dir(&self.0).map_err(Error::file("read", &self.0))?;
+        for entry in entries {
+            let path = entry.map_err(Error::file("read", &self.0))?.path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == TEMPORARY)
+            {
+                fs::remove_file(&path).map_err(Error::file("remove", &path))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The checkpointers of the three parts, in the order of Burn's trainer.
     pub fn checkpointers(&self) -> [AtomicCheckpointer; 3] {
         PARTS.map(|part| AtomicCheckpointer {
@@ -91,7 +109,7 @@ pub struct AtomicCheckpointer {
 impl<R: Checkpoint> Checkpointer<R> for AtomicCheckpointer {
     fn save(&self, epoch: usize, record: R) -> Result<(), CheckpointerError> {
         let path = self.folder.file(self.part, epoch);
-        let temporary = path.with_extension("tmp");
+        let temporary = path.with_extension(TEMPORARY);
         record.save(temporary.clone())?;
         File::open(&temporary)
             .and_then(|file| file.sync_all())
@@ -166,6 +184,24 @@ mod tests {
             fs::write(folder.path().join(name), "").unwrap();
         }
         assert_eq!(checkpoints.last(), Some(3));
+    }
+
+    #[test]
+    fn what_a_killed_save_left_is_deleted_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = CheckpointFolder::new(folder.path().into());
+        let kept = ["config.json", "model-3.bpk", "optimizer-3.bpk"];
+        for name in ["model-4.tmp", "optimizer-4.tmp.17907-7.tmp"]
+            .iter()
+            .chain(&kept)
+        {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        checkpoints.remove_unfinished().unwrap();
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, kept);
     }
 
     /// Cut anywhere, a part is one line that names its file.

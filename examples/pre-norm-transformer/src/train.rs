@@ -189,8 +189,10 @@ impl Run {
         if self.epoch == 0 {
             return self.folder.start(&self.config);
         }
-        self.folder.checkpoints().verify(model, self.epoch)?;
-        curve::truncate(&self.metrics(), step).map_err(|error| failed(&self.metrics(), error))
+        let checkpoints = self.folder.checkpoints();
+        checkpoints.verify(model, self.epoch)?;
+        curve::truncate(&self.metrics(), step).map_err(|error| failed(&self.metrics(), error))?;
+        checkpoints.remove_unfinished()
     }
 
     fn metrics(&self) -> PathBuf {

@@ -79,7 +79,11 @@ fn a_killed_run_resumes_to_the_same_end() {
         2,
         &["--text"],
     );
+    // What a save leaves that is killed while it writes.
+    let left = bench.path("killed/checkpoints/optimizer-9.tmp.1-7.tmp");
+    std::fs::write(&left, "").unwrap();
     assert_eq!(bench.result("train --out killed --resume"), whole);
+    assert!(!left.exists());
     let curve = |out: &str| read(bench.path(out).join("metrics.csv"));
     assert!(curve("whole") == curve("killed"));
 }
