@@ -4,11 +4,12 @@
 
 use cubecl::client::Client;
 use cubecl::server::Handle;
+use fused_norm_cube_tests::reference::reference;
 use fused_norm_cube_tests::trial::{OPERANDS, Trial};
 use fused_norm_cube_tests::{bytes, devices, elem, values};
 use fused_norm_kernels::cube::{
-    self, Affine, Backward, Forward, Gate, Gradients, Mapping, Normalised, Operand, OperandKind,
-    Parameter, Routine, Rows, Wanted,
+    self, Affine, Backward, DeviceLimits, Forward, Gate, Gradients, Mapping, Normalised, Operand,
+    OperandKind, Parameter, Routine, Rows, Wanted,
 };
 use fused_norm_kernels::{Error, GateOrder};
 use fused_norm_testkit::FloatKind;
@@ -189,20 +190,67 @@ fn outputs(client: &Client, normalised: Normalised, gradients: Gradients) -> [Ve
     ]
 }
 
+/// The routines that the rows can be given to; the others are told.
+fn routines(name: &str, client: &Client, trial: &Trial) -> Vec<Routine> {
+    let (can_run, cannot): (Vec<Routine>, Vec<Routine>) = Routine::ALL
+        .into_iter()
+        .partition(|&routine| trial.can_run(client, routine));
+    assert!(!can_run.is_empty(), "{name} {}", trial.name());
+    if !cannot.is_empty() {
+        eprintln!("skipped: {cannot:?} on {name}, which cannot take these rows");
+    }
+    can_run
+}
+
+/// As where there are more rows than cubes of a launch, or of a GPU's multiprocessors, can take at once.
+#[test]
+fn three_cubes_walk_over_all_rows() {
+    const ROWS: usize = 2000;
+    for (name, device) in devices() {
+        let client = device.client();
+        let limits = DeviceLimits {
+            max_cubes: 3,
+            ..Mapping::default().limits_on(&client)
+        };
+        for operand in OPERANDS {
+            let trial = Trial::new([ROWS, ROW_LEN, 50, 1], operand, KIND, 0);
+            let expected = reference(&trial.problem, operand, trial.kinds(), &trial.inputs);
+            for routine in routines(name, &client, &trial) {
+                let (normalised, gradients) = trial.run(&client, Some(routine), trial.all());
+                let many = outputs(&client, normalised, gradients);
+
+                let mapping = Mapping {
+                    routine: Some(routine),
+                    limits: Some(limits),
+                };
+                let forward = trial.forward(&client, mapping);
+                let normalised = cube::forward(&client, &trial.problem, forward).unwrap();
+                let backward = trial.backward(&client, &normalised, trial.all(), mapping);
+                let gradients = cube::backward(&client, &trial.problem, backward).unwrap();
+                let few = outputs(&client, normalised, gradients);
+
+                let place = format!("{name} {routine:?} {}", trial.name());
+                // All but the sums over rows.
+                assert_eq!(few[..5], many[..5], "{place}");
+                for (what, sums, expected) in [
+                    ("dgamma", &few[5], &expected.dgamma),
+                    ("dbeta", &few[6], &expected.dbeta),
+                ] {
+                    let wrong = expected.wrong(what, sums);
+                    assert!(wrong.is_none(), "{place}: {wrong:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_tensor_may_have_a_pitch_of_its_own() {
     for (name, device) in devices() {
         let client = device.client();
         for operand in OPERANDS {
             let trial = Trial::new([ROWS, ROW_LEN, 50, 1], operand, KIND, 0);
-            let (can_run, cannot): (Vec<Routine>, Vec<Routine>) = Routine::ALL
-                .into_iter()
-                .partition(|&routine| trial.can_run(&client, routine));
-            assert!(!can_run.is_empty(), "{name} {operand:?}");
-            if !cannot.is_empty() {
-                eprintln!("skipped: {cannot:?} on {name}, which cannot take these rows");
-            }
-            for routine in can_run {
+            for routine in routines(name, &client, &trial) {
                 let mapping = Mapping {
                     routine: Some(routine),
                     limits: None,

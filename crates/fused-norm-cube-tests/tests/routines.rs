@@ -35,7 +35,8 @@ fn judged(routine: Option<Routine>) {
         for kind in FloatKind::ALL {
             if kind == FloatKind::F64 && name != "cpu" && cfg!(feature = "cpu") {
                 say(&format!(
-                    "skipped: F64 {name}: no plane adds f64, and cpu has judged the rest\n"
+                    "skipped: F64 {name}: no plane adds f64; the lane of cpu, `variants` and the conformance \
+                     suite judge the kernels that are left\n"
                 ));
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Infinities, subnormal numbers, and rows whose squares f32 cannot hold.
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{DType, Device, Tensor};
 use burn_fused_norm::{GateOrder, RmsNormOptions, gated_rms_norm, rms_norm};
 use fused_norm_testkit::oracle::{self, Problem};
 use fused_norm_testkit::patterns::p;
@@ -18,18 +18,53 @@ fn norm(x: Tensor<2>, epsilon: f64) -> Vec<f64> {
     values(rms_norm(x, None, None, RmsNormOptions::new(epsilon)))
 }
 
+/// The types that a device computes in; it is told which it lacks.
+fn types(name: &str, device: &Device) -> Vec<DType> {
+    let types = [DType::F64, DType::F32, DType::F16, DType::BF16].into_iter();
+    let (types, others): (Vec<_>, Vec<_>) =
+        types.partition(|dtype| devices::computes(device, *dtype));
+    if !others.is_empty() {
+        skipped(&format!("{name} has no {others:?}"));
+    }
+    types
+}
+
+/// Along the last axis, and along the first, where rows lie side by side and have kernels of their own.
 #[test]
 fn an_infinity_stays_in_its_row() {
+    const ROWS: usize = 16;
+    const ROW_LEN: usize = 4;
+    // Row 0 has an infinity at 1.
+    let element = |row: usize, at: usize| match (row, at) {
+        (0, 1) => f64::INFINITY,
+        _ => (at + 1) as f64 / (row + 1) as f64,
+    };
     for (name, device) in devices::selected() {
-        let rows = [0.0, f64::INFINITY, 1.0, -1.0, 1.0, 2.0, 3.0, 4.0];
-        let y = norm(filled([2, 4], &device, |i| rows[i]), 1e-6);
-        let alone = norm(filled([1, 4], &device, |i| (i + 1) as f64), 1e-6);
-        assert_eq!(y[4..], alone, "{name}: the other row");
-        if is_ieee(name) {
-            assert!(y[1].is_nan(), "{name}: {y:?}");
-            assert_eq!([y[0], y[2], y[3]], [0.0; 3], "{name}");
-        } else {
-            skipped(&format!("{name} may assume that there are no infinities"));
+        for dtype in types(name, &device) {
+            for axis in [0, 1] {
+                let what = format!("{name} {dtype:?} axis {axis}");
+                let norm = |first: usize| {
+                    let x = match axis {
+                        0 => filled([ROWS - first, ROW_LEN], &device, |i| {
+                            element(first + i / ROW_LEN, i % ROW_LEN)
+                        }),
+                        _ => filled([ROW_LEN, ROWS - first], &device, |i| {
+                            element(first + i % (ROWS - first), i / (ROWS - first))
+                        }),
+                    };
+                    let options = RmsNormOptions::new(1e-6).with_axis(axis);
+                    let y = rms_norm(x.cast(dtype), None, None, options);
+                    values(if axis == 0 { y } else { y.transpose() })
+                };
+                let y = norm(0);
+                assert_eq!(y[ROW_LEN..], norm(1), "{what}: the other rows");
+                if is_ieee(name) {
+                    assert!(y[1].is_nan(), "{what}: {y:?}");
+                    assert_eq!([y[0], y[2], y[3]], [0.0; 3], "{what}");
+                } else {
+                    skipped(&format!("{name} may assume that there are no infinities"));
+                }
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ impl Plan {
         limits: &DeviceLimits,
     ) -> Self {
         let gamma_rows = gamma_rows(problem, form);
-        let persistent = limits.processors.unwrap_or(PROCESSORS) * CUBES_A_PROCESSOR;
+        let persistent = limits.processors.unwrap_or(PROCESSORS).max(1) * CUBES_A_PROCESSOR;
         let busy = blueprint.cubes(problem.rows());
         let units = blueprint.units() as usize;
         // Units that lack a row of every row of gamma would have more sums than there are rows. With one row

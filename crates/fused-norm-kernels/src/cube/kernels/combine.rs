@@ -1,6 +1,18 @@
-//! Sums of vectors over the row groups of a cube.
+//! Sums of vectors over the row groups of a cube, and over many parts.
 
 use cubecl::prelude::*;
+
+/// A sum and what its additions have lost, with one more part (Kahan 1965).
+#[cube]
+pub(super) fn with_part<S: Float, N: Size>(
+    sum: Vector<S, N>,
+    lost: Vector<S, N>,
+    part: Vector<S, N>,
+) -> (Vector<S, N>, Vector<S, N>) {
+    let part = part - lost;
+    let with_part = sum + part;
+    (with_part, (with_part - sum) - part)
+}
 
 /// The sum of `value` over the units `lane`, `lane + lanes`, … of the cube, added in that order;
 /// only units below `lanes` get it. All units of the cube must call it.

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::combine::total_of_groups;
+use super::combine::{total_of_groups, with_part};
 
 /// `lanes` neighbouring vectors of columns a cube, and `groups` partial rows at a time.
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -61,10 +61,17 @@ fn total<N: Size, S: Float, P: Float>(
 ) {
     let column = first + (UNIT_POS % lanes) as usize;
     let mut sum = Vector::<S, N>::new(S::from_int(0));
+    let mut lost = sum;
     if column < row_vectors {
         let mut row = (UNIT_POS / lanes) as usize;
         while row < partial_rows {
-            sum += sums[row * row_vectors + column];
+            let part = sums[row * row_vectors + column];
+            if comptime!(groups == 1) {
+                // A unit has all of them, on CubeCL's CPU runtime up to 256 cubes' of each of its units.
+                (sum, lost) = with_part::<S, N>(sum, lost, part);
+            } else {
+                sum += part;
+            }
             row += comptime!(groups as usize);
         }
     }

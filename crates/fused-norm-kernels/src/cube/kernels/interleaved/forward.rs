@@ -55,10 +55,13 @@ pub fn forward_interleaved<T: Float, N: Size, S: Float, G: Float, B: Float>(
         #[unroll]
         for lane in 0..N::value() {
             let sum = sum.extract(lane);
-            let here = rstd_of::<S>(sum, inverse_count, epsilon, scale);
-            // An rstd is never below 0.
-            rstd.insert(lane, select(overflows::<S>(sum), S::from_int(-1), here));
-            some_overflow = some_overflow || overflows::<S>(sum);
+            let mut here = rstd_of::<S>(sum, inverse_count, epsilon, scale);
+            if comptime!(may_overflow(x_type, form)) {
+                // An rstd is never below 0.
+                here = select(overflows::<S>(sum), S::from_int(-1), here);
+                some_overflow = some_overflow || overflows::<S>(sum);
+            }
+            rstd.insert(lane, here);
         }
         if comptime!(may_overflow(x_type, form)) {
             if some_overflow {
