@@ -16,7 +16,7 @@ use fused_norm_benches::cases::{
 };
 use fused_norm_benches::contest::{Contender, Score, contest};
 use fused_norm_benches::devices::{cube_devices, devices, finished, is_native};
-use fused_norm_benches::record::{COPY, Results, Work};
+use fused_norm_benches::record::{COPY, OURS_F32, Results, Work};
 use fused_norm_testkit::FloatKind;
 
 // glibc gives the largest buffers back to the kernel when they are freed, and the next call pays for
@@ -145,7 +145,7 @@ fn typed(device: &Device, kind: FloatKind, shape: [usize; 2]) -> Vec<Score> {
     let host = x.to_data().bytes().to_vec();
     contest(vec![
         Contender::new("ours", || ours.forward(x.clone())),
-        Contender::new("ours, f32", || ours_f32.forward(x_f32.clone())),
+        Contender::new(OURS_F32, || ours_f32.forward(x_f32.clone())),
         Contender::new(COPY, || copied(&host)),
     ])
 }

@@ -7,7 +7,7 @@ use burn::nn;
 use burn::tensor::activation::silu;
 use burn::tensor::{Device, Tensor};
 use burn_fused_norm::{GateOrder, RmsNorm, RmsNormConfig};
-use fused_norm_benches::cases::{EPSILON, input, strict, verify};
+use fused_norm_benches::cases::{EPSILON, input, reversed, strict, verify};
 use fused_norm_benches::contest::{Contender, Score, contest};
 use fused_norm_benches::devices::{devices, finished};
 use fused_norm_benches::record::{COPY, Results, Work};
@@ -68,7 +68,7 @@ fn burns_layer(device: &Device, row_len: usize) -> nn::RmsNorm {
 fn add(device: &Device, shape: [usize; 2]) -> Vec<Score> {
     let (ours, burns) = (layer(device, shape[1]), burns_layer(device, shape[1]));
     let x = input(device, shape, FloatKind::F32);
-    let residual = x.clone().flip([0, 1]);
+    let residual = reversed(device, shape);
     let (y, sum) = ours.forward_add(x.clone(), residual.clone());
     verify(&sum, &y, shape[1], strict(FloatKind::F32));
     contest(vec![
@@ -92,7 +92,7 @@ fn add_training(device: &Device, shape: [usize; 2]) -> Vec<Score> {
     let device = &device.clone().autodiff();
     let (ours, burns) = (layer(device, shape[1]), burns_layer(device, shape[1]));
     let x = input(device, shape, FloatKind::F32);
-    let residual = x.clone().flip([0, 1]).require_grad();
+    let residual = reversed(device, shape).require_grad();
     let x = x.require_grad();
     let gradients = |(y, sum): (Tensor<2>, Tensor<2>)| {
         let gradients = y.backward();
@@ -122,7 +122,7 @@ fn add_training(device: &Device, shape: [usize; 2]) -> Vec<Score> {
 fn gated(device: &Device, shape: [usize; 2]) -> Vec<Score> {
     let ours = layer(device, shape[1]);
     let x = input(device, shape, FloatKind::F32);
-    let gate = x.clone().flip([0, 1]);
+    let gate = reversed(device, shape);
     let order = GateOrder::AfterNorm;
     contest(vec![
         Contender::new("ours", || {

@@ -62,6 +62,14 @@ pub fn input(device: &Device, shape: [usize; 2], kind: FloatKind) -> Tensor<2> {
     x.cast(dtype(kind))
 }
 
+/// The values from the last to the first, in memory of their own: a residual or a gate as a model has it, and not
+/// a view, which a kernel may have to copy first.
+pub fn reversed(device: &Device, shape: [usize; 2]) -> Tensor<2> {
+    let mut values = values(shape);
+    values.reverse();
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
 /// Rows that are compared with the oracle.
 const VERIFIED: usize = 16;
 

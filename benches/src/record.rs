@@ -11,6 +11,9 @@ use crate::contest::Score;
 /// nothing.
 pub const COPY: &str = "copy";
 
+/// Name of the contender that has the same elements in f32, beside other types.
+pub const OURS_F32: &str = "ours, f32";
+
 /// One contender of one contest: a line of a results file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -70,14 +73,19 @@ impl Work<'_> {
     }
 
     fn records(&self, scores: &[Score]) -> Vec<Record> {
-        let bytes = self.shape.iter().product::<usize>() as f64 * self.size as f64;
+        let elements = self.shape.iter().product::<usize>() as f64;
         let copy = scores.iter().find(|score| score.name == COPY);
         let record = |score: &Score| {
-            let activations = if score.name == COPY {
-                2.0
-            } else {
-                self.activations
+            let activations = match score.name {
+                COPY => 2.0,
+                _ => self.activations,
             };
+            let size = match score.name {
+                OURS_F32 => size_of::<f32>(),
+                _ => self.size,
+            };
+            let bytes = activations * elements * size as f64;
+            let copied = 2.0 * elements * self.size as f64;
             Record {
                 device: self.device.into(),
                 kind: self.kind.into(),
@@ -86,8 +94,8 @@ impl Work<'_> {
                 row_len: self.shape[1],
                 contender: score.name.into(),
                 micros: 1e6 * score.seconds,
-                gb_per_s: activations * bytes / score.seconds / 1e9,
-                of_copy: copy.map(|copy| copy.seconds * activations / 2.0 / score.seconds),
+                gb_per_s: bytes / score.seconds / 1e9,
+                of_copy: copy.map(|copy| copy.seconds * bytes / copied / score.seconds),
                 low: score.ratio[0],
                 ratio: score.ratio[1],
                 high: score.ratio[2],
@@ -165,4 +173,33 @@ impl Results {
 /// The folder of the results files.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("results")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 GB of x in two bytes an element: a copy moves 2 GB, and as many elements in f32 are 4 GB.
+    #[test]
+    fn bytes_are_those_of_the_contenders_type() {
+        let work = Work {
+            device: "flex",
+            kind: "f16",
+            pass: "forward",
+            shape: [500_000, 1000],
+            size: 2,
+            activations: 2.0,
+        };
+        let score = |name, seconds| Score {
+            name,
+            seconds,
+            ratio: [1.0; 3],
+        };
+        let records = work.records(&[score("ours", 2.0), score(OURS_F32, 4.0), score(COPY, 1.0)]);
+        let found = records
+            .iter()
+            .map(|record| (record.gb_per_s, record.of_copy));
+        let expected = [(1.0, Some(0.5)), (1.0, Some(0.5)), (2.0, Some(1.0))];
+        assert!(found.eq(expected), "{records:?}");
+    }
 }

@@ -7,9 +7,34 @@ use fused_norm_kernels::Problem;
 use fused_norm_kernels::cube::{
     self, Affine, Backward, Forward, Mapping, Operand, Parameter, Pass, Routine, Rows, Wanted,
 };
-use fused_norm_testkit::{Case, FloatKind, Outcome, Subject, Values, Want};
+use fused_norm_testkit::{Case, FloatKind, Outcome, Property, Subject, Values, Want, properties};
 
 use crate::numbers::{bytes, elem, values};
+
+/// What depends on the mapping to units. Which gradients are wanted, and what is tracked, is the
+/// conformance suite's to judge: each combination is a kernel more to compile.
+const OF_THE_MAPPING: [&str; 8] = [
+    "forward values",
+    "dx values",
+    "dgamma values",
+    "dbeta values",
+    "deterministic",
+    "batch invariance",
+    "rows are independent",
+    "prefix independence",
+];
+
+/// The properties that a forced routine is asked for.
+///
+/// # Panics
+///
+/// If one of them has another name.
+pub fn of_the_mapping() -> Vec<Property> {
+    let mut properties = properties();
+    properties.retain(|property| OF_THE_MAPPING.contains(&property.name));
+    assert_eq!(properties.len(), OF_THE_MAPPING.len());
+    properties
+}
 
 /// A device, and the routine to take: the selected one where `None`.
 pub struct Kernels {

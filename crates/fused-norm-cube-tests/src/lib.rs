@@ -16,5 +16,5 @@ pub mod side_by_side;
 pub mod trial;
 
 pub use devices::devices;
-pub use kernels::Kernels;
+pub use kernels::{Kernels, of_the_mapping};
 pub use numbers::{bytes, elem, values};

@@ -11,6 +11,19 @@ use crate::numbers::{bytes, elem, values};
 use crate::reference::{Bounds, reference};
 use crate::trial::Trial;
 
+/// outer, row_len, stat_len, inner: an odd number of rows side by side, as many as fill vectors, one, more
+/// elements than a span takes, more positions than a cube has lanes, no rows.
+pub const SHAPES: [[usize; 4]; 8] = [
+    [2, 33, 33, 7],
+    [3, 64, 30, 12],
+    [5, 3, 2, 1],
+    [1, 700, 351, 8],
+    [2, 2300, 2300, 2],
+    [2, 5, 5, 1200],
+    [1, 1, 1, 64],
+    [0, 6, 5, 4],
+];
+
 /// An operation, and how many rows lie side by side.
 #[derive(Debug, Clone)]
 pub struct SideBySide {

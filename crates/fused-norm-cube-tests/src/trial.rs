@@ -22,6 +22,20 @@ pub const OPERANDS: [OperandKind; 4] = [
     OperandKind::Gate(GateOrder::BeforeNorm),
 ];
 
+/// rows, row_len, stat_len, rows of gamma: odd lengths, statistics that end within a vector, row groups
+/// that do and do not divide gamma's rows, more rows of gamma than a cube has row groups, no rows.
+pub const SHAPES: [[usize; 4]; 9] = [
+    [5, 33, 33, 1],
+    [12, 64, 30, 3],
+    [40, 8, 8, 8],
+    [9, 1028, 514, 3],
+    [16, 260, 131, 8],
+    [3, 2048, 2048, 1],
+    [210, 16, 9, 70],
+    [600, 4, 3, 300],
+    [0, 12, 5, 4],
+];
+
 /// An operation, its types and its numbers.
 #[derive(Debug, Clone)]
 pub struct Trial {

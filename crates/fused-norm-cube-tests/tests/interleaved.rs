@@ -2,24 +2,11 @@
 //! are refused.
 #![cfg(feature = "cube")]
 
-use fused_norm_cube_tests::side_by_side::SideBySide;
+use fused_norm_cube_tests::side_by_side::{SHAPES, SideBySide};
 use fused_norm_cube_tests::{bytes, devices, elem};
 use fused_norm_kernels::cube::{self, InterleavedBackward, InterleavedForward, Wanted};
 use fused_norm_kernels::{Error, Problem};
 use fused_norm_testkit::FloatKind;
-
-/// outer, row_len, stat_len, inner: an odd number of rows side by side, as many as fill vectors, one, more
-/// elements than a span takes, more positions than a cube has lanes, no rows.
-const SHAPES: [[usize; 4]; 8] = [
-    [2, 33, 33, 7],
-    [3, 64, 30, 12],
-    [5, 3, 2, 1],
-    [1, 700, 351, 8],
-    [2, 2300, 2300, 2],
-    [2, 5, 5, 1200],
-    [1, 1, 1, 64],
-    [0, 6, 5, 4],
-];
 
 #[test]
 fn values_of_both_passes() {

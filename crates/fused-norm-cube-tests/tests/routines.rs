@@ -4,29 +4,9 @@
 
 use std::io::Write;
 
-use fused_norm_cube_tests::{Kernels, devices};
+use fused_norm_cube_tests::{Kernels, devices, of_the_mapping};
 use fused_norm_kernels::cube::Routine;
-use fused_norm_testkit::{Case, FloatKind, Property, judge, properties, selected};
-
-/// What depends on the mapping to units. Which gradients are wanted, and what is tracked, is the
-/// conformance suite's to judge: each combination is a kernel more to compile.
-const ASKED: [&str; 8] = [
-    "forward values",
-    "dx values",
-    "dgamma values",
-    "dbeta values",
-    "deterministic",
-    "batch invariance",
-    "rows are independent",
-    "prefix independence",
-];
-
-fn asked() -> Vec<Property> {
-    let mut properties = properties();
-    properties.retain(|property| ASKED.contains(&property.name));
-    assert_eq!(properties.len(), ASKED.len());
-    properties
-}
+use fused_norm_testkit::{Case, FloatKind, judge, selected};
 
 fn judged(routine: Option<Routine>) {
     let devices = devices();
@@ -52,7 +32,7 @@ fn judged(routine: Option<Routine>) {
             }
             let (refused, cases): (Vec<Case>, Vec<Case>) =
                 cases.into_iter().partition(|case| kernels.refuses(case));
-            let report = judge(&kernels, &cases, &asked());
+            let report = judge(&kernels, &cases, &of_the_mapping());
             say(&format!("{kind:?} {report}"));
             if !refused.is_empty() {
                 say(&format!(

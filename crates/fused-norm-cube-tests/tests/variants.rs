@@ -2,25 +2,11 @@
 //! gate, several rows of gamma, a factor around 1, rounding at every step.
 #![cfg(feature = "cube")]
 
-use fused_norm_cube_tests::trial::{OPERANDS, Trial};
+use fused_norm_cube_tests::trial::{OPERANDS, SHAPES, Trial};
 use fused_norm_cube_tests::{devices, elem};
 use fused_norm_kernels::GateOrder;
 use fused_norm_kernels::cube::{self, OperandKind, Routine, Wanted};
 use fused_norm_testkit::FloatKind;
-
-/// rows, row_len, stat_len, rows of gamma: odd lengths, statistics that end within a vector, row groups
-/// that do and do not divide gamma's rows, more rows of gamma than a cube has row groups, no rows.
-const SHAPES: [[usize; 4]; 9] = [
-    [5, 33, 33, 1],
-    [12, 64, 30, 3],
-    [40, 8, 8, 8],
-    [9, 1028, 514, 3],
-    [16, 260, 131, 8],
-    [3, 2048, 2048, 1],
-    [210, 16, 9, 70],
-    [600, 4, 3, 300],
-    [0, 12, 5, 4],
-];
 
 fn judged(kind: FloatKind) {
     for (name, device) in devices() {

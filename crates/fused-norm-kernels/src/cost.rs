@@ -20,13 +20,14 @@ pub fn forward_bytes(problem: &Problem, size: usize, parameter_bytes: usize) -> 
 }
 
 /// Bytes of a backward pass over elements of `size` bytes: x and dy are read, dx is written, rstd
-/// (`statistic_size` bytes a row) is read, and the parameters (`parameter_bytes` in all) are read
-/// and their gradients written.
+/// (`statistic_size` bytes a row) and gamma are read, and the gradients of gamma and beta written. No gradient
+/// needs beta.
 pub fn backward_bytes(
     problem: &Problem,
     size: usize,
     statistic_size: usize,
-    parameter_bytes: usize,
+    gamma_bytes: usize,
+    beta_bytes: usize,
 ) -> usize {
-    3 * problem.elements() * size + problem.rows() * statistic_size + 2 * parameter_bytes
+    3 * problem.elements() * size + problem.rows() * statistic_size + 2 * gamma_bytes + beta_bytes
 }

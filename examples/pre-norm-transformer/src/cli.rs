@@ -23,8 +23,9 @@ pub struct Cli {
 pub enum Command {
     /// Train a model and write checkpoints, curves and a sample to a folder
     ///
-    /// A folder that holds a finished run of the same options is written anew. One that holds an
-    /// unfinished run, or a run of other options, is left alone: add --resume, or choose another.
+    /// A folder that holds a finished run of the same options is written anew, and so is a run without a
+    /// checkpoint. One that holds an unfinished run, or a run of other options, is left alone: add
+    /// --resume, or choose another.
     Train(TrainArgs),
     /// Print text from the last checkpoint of a run
     Generate(GenerateArgs),

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use fused_norm_cube_tests::Kernels;
+use fused_norm_cube_tests::{Kernels, of_the_mapping};
 use fused_norm_kernels::cube::{Mapping, Routine};
 use fused_norm_testkit::{Case, FloatKind, Report, judge, properties, selected};
 
 use crate::device::Gpu;
 use crate::output::Output;
+use crate::variants;
 
 /// Threads at most.
 const THREADS: usize = 8;
@@ -39,11 +40,18 @@ struct Tally {
     failures: Vec<String>,
 }
 
-/// Judges until the time is up; `true` if everything was judged and nothing failed.
+/// Judges until the time is up, what matters most first; `true` if everything was judged and nothing failed.
 ///
 /// `NORM_FILTER` runs the cases whose name contains it.
 pub fn run(gpu: &Gpu, output: &mut Output, until: Instant) -> bool {
-    let groups = groups(gpu);
+    let selected = catalogue(gpu, output, until, &[None]);
+    let variants = variants::run(gpu, output, until);
+    let forced = catalogue(gpu, output, until, &Routine::ALL.map(Some));
+    selected && variants && forced
+}
+
+fn catalogue(gpu: &Gpu, output: &mut Output, until: Instant, routines: &[Option<Routine>]) -> bool {
+    let groups = groups(gpu, routines);
     let jobs: Vec<(&Group, &Case)> = groups
         .iter()
         .flat_map(|group| group.cases.iter().map(move |case| (group, case)))
@@ -82,16 +90,16 @@ pub fn run(gpu: &Gpu, output: &mut Output, until: Instant) -> bool {
     passed
 }
 
-/// The selected routine first, should the time run out.
-fn groups(gpu: &Gpu) -> Vec<Group> {
+fn groups(gpu: &Gpu, routines: &[Option<Routine>]) -> Vec<Group> {
     let kinds = [
         FloatKind::F32,
         FloatKind::BF16,
         FloatKind::F16,
         FloatKind::F64,
     ];
-    let routines = [None].into_iter().chain(Routine::ALL.map(Some));
-    let pairs = routines.flat_map(|routine| kinds.map(|kind| (routine, kind)));
+    let pairs = routines
+        .iter()
+        .flat_map(|routine| kinds.map(|kind| (*routine, kind)));
     pairs
         .map(|(routine, kind)| {
             let kernels = kernels(gpu, routine);
@@ -101,7 +109,7 @@ fn groups(gpu: &Gpu) -> Vec<Group> {
                 plain.into_iter().partition(|case| kernels.refuses(case));
             let mut tally = Tally::default();
             if !others.is_empty() {
-                let reason = "only the plain operation is run here".into();
+                let reason = "variants are not judged by the catalogue here".into();
                 tally.skipped += others.len();
                 tally.reasons.insert(reason, others.len());
             }
@@ -130,7 +138,11 @@ fn kernels(gpu: &Gpu, routine: Option<Routine>) -> Kernels {
 impl Group {
     fn judge(&self, gpu: &Gpu, case: &Case) -> Report {
         let kernels = kernels(gpu, self.routine);
-        judge(&kernels, std::slice::from_ref(case), &properties())
+        let asked = match self.routine {
+            None => properties(),
+            Some(_) => of_the_mapping(),
+        };
+        judge(&kernels, std::slice::from_ref(case), &asked)
     }
 
     fn line(&self, tally: &Tally) -> String {

@@ -6,6 +6,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `check` | is every routine right on every case of the catalogue? |
+//! | `variants` | are the variants right, and rows side by side? |
 //! | `huge` | and beyond 2³¹ elements? |
 //! | `shapes` | what is measured? |
 //! | `contenders` | what is it compared with, through Burn? |
@@ -26,6 +27,7 @@ mod shapes;
 mod table;
 mod timing;
 mod torch;
+mod variants;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -95,9 +95,11 @@ impl Shape {
     /// If the shape is none.
     pub fn pass_bytes(&self, pass: Pass, parameters: usize) -> Result<usize, String> {
         let problem = self.problem()?;
-        let parameter_bytes = parameters * self.row_len * self.size();
-        let forward = || cost::forward_bytes(&problem, self.size(), parameter_bytes);
-        let backward = || cost::backward_bytes(&problem, self.size(), 4, parameter_bytes);
+        // The second one is a beta.
+        let [gamma, beta] = [parameters.min(1), parameters.saturating_sub(1)]
+            .map(|there| there * self.row_len * self.size());
+        let forward = || cost::forward_bytes(&problem, self.size(), gamma + beta);
+        let backward = || cost::backward_bytes(&problem, self.size(), 4, gamma, beta);
         Ok(match pass {
             Pass::Forward => forward(),
             Pass::Backward => backward(),

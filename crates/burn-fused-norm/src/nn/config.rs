@@ -30,7 +30,8 @@ pub struct RmsNormConfig {
     #[serde(default = "default::epsilon")]
     pub epsilon: f64,
     /// The fraction p of pRMSNorm, in (0, 1]: the statistic reads the first `⌈d_model·p⌉` features
-    /// only. Default: `None`, which is RMSNorm, as is `Some(1.0)`.
+    /// only, and of `groups` the first `⌈d_model/groups·p⌉` of each. Default: `None`, which is RMSNorm, as is
+    /// `Some(1.0)`.
     #[serde(default)]
     pub partial: Option<f64>,
     /// If a learnable scale (gamma), initialised to ones, is applied. Default: true
@@ -43,8 +44,8 @@ pub struct RmsNormConfig {
     /// (Gemma, Qwen3-Next). Default: false
     #[serde(default)]
     pub zero_centered: bool,
-    /// Where a row is rounded to its type: once, or after every step as in LLaMA's own code. Default:
-    /// once
+    /// Where a row is rounded to its type: once, or after every step as in LLaMA's own code, which
+    /// [`forward_gated`](super::RmsNorm::forward_gated) refuses. Default: once
     #[serde(default)]
     pub rounding: Rounding,
     /// Equal parts of `d_model`, each with a statistic of its own (Mamba-2). Default: 1

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mod.rs` | what does the user call, and what is refused? |
 //! | `contract.rs` | what does every backend owe? |
-//! | `options.rs` | what does the user set, and in which range? |
+//! | `options.rs` | what does the user set, and in which range? (not where it is that of `rms_norm`) |
 //! | `decomposed.rs` | what does it mean, in primitive tensor operations? |
 //! | `autodiff.rs` | what is saved, and how does the gradient flow? |
 //! | `fusion.rs` | what shapes and types come out of a lazy call? |

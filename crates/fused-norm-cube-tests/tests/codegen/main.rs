@@ -63,9 +63,10 @@ mod report {
                                 parameters,
                             };
                             for kernel in kernels(&subject, elem) {
-                                let (name, blueprint) = (kernel.name, kernel.blueprint);
+                                let (name, units) = (kernel.name, kernel.units());
+                                let blueprint = kernel.blueprint;
                                 let code = assemble(&ptxas, &ptx(kernel, arch), arch);
-                                print(&subject, name, &blueprint, &code);
+                                print(&subject, name, units, &blueprint, &code);
                                 failures.extend(wrong(&subject, name, &blueprint, &code));
                             }
                         }
@@ -102,7 +103,7 @@ mod report {
         kernels
     }
 
-    fn print(subject: &Subject, name: &str, blueprint: &Blueprint, code: &Code) {
+    fn print(subject: &Subject, name: &str, units: u32, blueprint: &Blueprint, code: &Code) {
         if subject.reach != Reach::Row || subject.parameters != Parameters::AsX {
             return;
         }
@@ -111,7 +112,7 @@ mod report {
             subject.arch,
             subject.kind,
             subject.row_len,
-            blueprint.units(),
+            units,
             blueprint.lanes,
             blueprint.vectors,
             code.registers,

@@ -128,7 +128,8 @@ fn every_variant() {
             continue;
         }
         for kernel in subject.kernels() {
-            let (name, blueprint) = (kernel.name, kernel.blueprint);
+            let (name, units) = (kernel.name, kernel.units());
+            let blueprint = kernel.blueprint;
             let code = assemble(&ptxas, &ptx(kernel, subject.arch), subject.arch);
             println!(
                 "| {} | {} | {} | {} | {name} | {} | {} × {} | {} | {} | {:?} | {:?} |",
@@ -136,7 +137,7 @@ fn every_variant() {
                 subject.kind,
                 subject.row_len,
                 subject.name,
-                blueprint.units(),
+                units,
                 blueprint.lanes,
                 blueprint.vectors,
                 code.registers,
@@ -232,7 +233,7 @@ fn rows_side_by_side() {
                 form: Form::default(),
             };
             for kernel in offline.interleaved(1024, wanted) {
-                let (name, units) = (kernel.name, kernel.blueprint.units());
+                let (name, units) = (kernel.name, kernel.units());
                 let code = assemble(&ptxas, &ptx(kernel, 90), 90);
                 println!(
                     "| 90 | {kind} | {row_len} | side by side | {name} | {units} | {code:?} |"

@@ -79,12 +79,11 @@ pub(in crate::cpu) fn forward<T: Element>(
             sum,
             rstd: rstds.next().unwrap_or_default(),
         });
-    split::run(
+    split::each(
         problem,
         tasks,
         #[inline(always)]
         |task| add_rows(problem, x, residual, affine, task),
-        |()| {},
     );
     // The tasks' outputs cover the first `elements` of both without gap, in whole rows; of every block
     // of a row that `normalise_compactly` has changed, `SumAndNorm` stores one of either output.
@@ -116,6 +115,7 @@ fn add_rows<T: Element>(
     let row_len = problem.row_len();
     let rounding = problem.rounding();
     let stream = Streaming::when(streams::<T>(problem));
+    let next_follows = [x, residual].map(|rows| rows.are_dense(row_len));
     let batch = rows_at_once(row_len);
     let mut parameters = GammaRows::of(affine, problem, task.first_row);
     let outputs = task.y.chunks_mut(batch * row_len);
@@ -135,11 +135,21 @@ fn add_rows<T: Element>(
             let (gamma, beta) = columns(parameters.take().1);
             if let Some(stream) = &stream {
                 let (y, sum) = (stream.to(y), stream.to(sum));
-                let row = SumAndNorm { from, sum, y };
+                let row = SumAndNorm {
+                    from,
+                    next_follows,
+                    sum,
+                    y,
+                };
                 normalise_compactly(row, row_len, factor, gamma, beta, rounding);
             } else {
                 let (y, sum) = (New(y), New(sum));
-                let row = SumAndNorm { from, sum, y };
+                let row = SumAndNorm {
+                    from,
+                    next_follows,
+                    sum,
+                    y,
+                };
                 normalise_compactly(row, row_len, factor, gamma, beta, rounding);
             }
         }

@@ -105,12 +105,11 @@ pub(in crate::cpu) fn in_place<T: Element>(
     let affine = factors.affine();
     let rows = split::forward_rows(problem);
     let tasks = x.chunks_mut(rows * problem.row_len()).enumerate();
-    split::run(
+    split::each(
         problem,
         tasks,
         #[inline(always)]
         |(index, x)| overwrite_rows(problem, index * rows, x, affine),
-        |()| {},
     );
     Ok(())
 }
@@ -164,7 +163,7 @@ pub(super) unsafe fn run_tasks<T: Element>(
         y,
         rstd: rstds.next().unwrap_or_default(),
     });
-    split::run(problem, tasks, write, |()| {});
+    split::each(problem, tasks, write);
     // SAFETY: the capacity is at least `elements`, and each of them is initialised: the tasks'
     // outputs cover the first `elements` without gap, and `write` initialises all of its output, as
     // the caller promises. A task that panics does not get here.
@@ -184,6 +183,7 @@ fn normalise_rows<T: Element>(
     let row_len = problem.row_len();
     let rounding = problem.rounding();
     let stream = Streaming::when(streams::<T>(problem));
+    let next_follows = x.are_dense(row_len);
     let batch = rows_at_once(row_len);
     let mut parameters = GammaRows::of(affine, problem, task.first_row);
     for (index, y) in task.y.chunks_mut(batch * row_len).enumerate() {
@@ -195,7 +195,11 @@ fn normalise_rows<T: Element>(
             let (from, rstd) = (row(index), rstds[index]);
             let (_, affine) = parameters.take();
             if let Some(stream) = &stream {
-                let (from, to) = (Leaving(from), stream.to(y));
+                let from = Leaving {
+                    row: from,
+                    next_follows,
+                };
+                let to = stream.to(y);
                 normalise::<T>(Copied { from, to }, row_len, rstd, affine, rounding);
             } else {
                 let to = New(y);

@@ -6,6 +6,7 @@
 //! | `add.rs` | the same, where a residual is added first? |
 //! | `gated/` | the same, beside a gate? |
 //! | `interleaved/` | the same, where the rows lie side by side? |
+//! | `affine.rs` | which of gamma and beta are there? |
 //! | `factors.rs` | what becomes of gamma and beta before the first row, and which row takes which of theirs? |
 //! | `sums.rs` | how do dgamma and dbeta come together? |
 //! | `row/` | what happens to one row? |

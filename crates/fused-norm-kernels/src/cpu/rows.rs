@@ -43,6 +43,12 @@ impl<'a, T> Rows<'a, T> {
         }
     }
 
+    /// Whether the next row begins where this one ends.
+    #[inline(always)]
+    pub(super) fn are_dense(&self, row_len: usize) -> bool {
+        self.pitch == row_len
+    }
+
     #[inline(always)]
     pub(super) fn row(&self, index: usize, row_len: usize) -> &'a [T] {
         let start = index * self.pitch;

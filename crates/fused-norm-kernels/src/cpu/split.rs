@@ -66,15 +66,41 @@ pub(super) fn streams<T>(problem: &Problem) -> bool {
 }
 
 /// Runs every task, on several threads if the problem is worth it, each compiled for the best
-/// instruction set that the processor has (`work` has to be inlined to be compiled so), and calls
-/// `finish` with what the tasks return, in their order.
+/// instruction set that the processor has (`work` has to be inlined to be compiled so).
+pub(super) fn each<Task: Send>(
+    problem: &Problem,
+    tasks: impl ExactSizeIterator<Item = Task> + Send,
+    work: impl Fn(Task) + Sync,
+) {
+    let work = dispatched(work);
+    #[cfg(feature = "std")]
+    if is_parallel(problem) && tasks.len() > 1 {
+        return threads::each(tasks, work);
+    }
+    let _ = problem;
+    tasks.for_each(work);
+}
+
+/// [`each`], and calls `finish` with what the tasks return, in their order.
 pub(super) fn run<Task: Send, Output>(
     problem: &Problem,
     tasks: impl ExactSizeIterator<Item = Task> + Send,
     work: impl Fn(Task) -> Output + Sync,
     mut finish: impl FnMut(Output) + Send,
 ) {
-    let work = |task| {
+    let work = dispatched(work);
+    #[cfg(feature = "std")]
+    if is_parallel(problem) && tasks.len() > 1 {
+        return threads::run(tasks, work, finish);
+    }
+    let _ = problem;
+    tasks.for_each(|task| finish(work(task)));
+}
+
+fn dispatched<Task, Output>(
+    work: impl Fn(Task) -> Output + Sync,
+) -> impl Fn(Task) -> Output + Sync {
+    move |task| {
         #[cfg(test)]
         if tests::BASELINE.get() {
             return work(task);
@@ -83,13 +109,7 @@ pub(super) fn run<Task: Send, Output>(
             #[inline(always)]
             || work(task),
         )
-    };
-    #[cfg(feature = "std")]
-    if is_parallel(problem) && tasks.len() > 1 {
-        return threads::run(tasks, work, finish);
     }
-    let _ = problem;
-    tasks.for_each(|task| finish(work(task)));
 }
 
 #[cfg(feature = "std")]
@@ -209,6 +229,8 @@ pub(super) mod tests {
             !met.unwrap().1.timed_out()
         };
         on_two_threads(|| run(&plain(128, 1024), 0..2_usize, meet, |met| assert!(met)));
+        *arrived.lock().unwrap() = 0;
+        on_two_threads(|| each(&plain(128, 1024), 0..2_usize, |task| assert!(meet(task))));
     }
 
     #[test]

@@ -7,6 +7,32 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
+/// Runs every task, in whatever order they end.
+pub(super) fn each<Task: Send>(
+    tasks: impl ExactSizeIterator<Item = Task> + Send,
+    work: impl Fn(Task) + Sync,
+) {
+    let threads = rayon::current_num_threads().min(tasks.len());
+    let queue = Mutex::new(tasks);
+    on_threads(threads, || {
+        loop {
+            let taken = lock(&queue).next();
+            let Some(task) = taken else { return };
+            work(task);
+        }
+    });
+}
+
+/// The calling thread is one of them. A panic of one goes on to the caller when all have ended.
+fn on_threads(threads: usize, worker: impl Fn() + Sync) {
+    rayon::in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| worker());
+        }
+        worker();
+    });
+}
+
 /// Runs every task and calls `finish` with what they return, in their order.
 ///
 /// A thread whose task is done before an earlier one waits for it, so there are never more results
@@ -17,7 +43,7 @@ pub(super) fn run<Task: Send, Output>(
     work: impl Fn(Task) -> Output + Sync,
     finish: impl FnMut(Output) + Send,
 ) {
-    let helpers = rayon::current_num_threads().min(tasks.len()) - 1;
+    let threads = rayon::current_num_threads().min(tasks.len());
     let queue = Mutex::new(tasks.enumerate());
     let turns = Turns {
         state: Mutex::new(State {
@@ -26,7 +52,7 @@ pub(super) fn run<Task: Send, Output>(
         }),
         changed: Condvar::new(),
     };
-    let worker = || {
+    on_threads(threads, || {
         loop {
             let taken = lock(&queue).next();
             let Some((index, task)) = taken else { return };
@@ -37,12 +63,6 @@ pub(super) fn run<Task: Send, Output>(
                 return;
             }
         }
-    };
-    rayon::in_place_scope(|scope| {
-        for _ in 0..helpers {
-            scope.spawn(|_| worker());
-        }
-        worker();
     });
 }
 
@@ -124,6 +144,26 @@ mod tests {
         }
     }
 
+    /// Task 0 ends when task 2 has begun, which is another thread's second.
+    #[test]
+    fn a_thread_does_not_wait_for_results_that_have_no_order() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let (begun, changed) = (Mutex::new(false), Condvar::new());
+        let work = |task: u32| match task {
+            0 => {
+                let patience = Duration::from_secs(60);
+                let waited = changed.wait_timeout_while(lock(&begun), patience, |begun| !*begun);
+                assert!(!waited.unwrap().1.timed_out());
+            }
+            2 => {
+                *lock(&begun) = true;
+                changed.notify_all();
+            }
+            _ => {}
+        };
+        pool.install(|| each(0..4, work));
+    }
+
     #[test]
     fn a_panic_reaches_the_caller_and_nobody_waits_for_ever() {
         let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -136,6 +176,10 @@ mod tests {
                 pool.install(|| run(0..20, work, |()| {}));
             }));
             assert!(outcome.is_err(), "culprit {culprit}");
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                pool.install(|| each(0..20, work));
+            }));
+            assert!(outcome.is_err(), "culprit {culprit}, without an order");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! RMSNorm with a gate beside it: the output norm of Mamba-2 and of gated attention.
+//! RMSNorm with a gate beside it: the output norm of Mamba-2 and of Gated DeltaNet.
 
 #[cfg(feature = "autodiff")]
 mod autodiff;

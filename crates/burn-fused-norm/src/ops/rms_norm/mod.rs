@@ -39,7 +39,7 @@ const OPERATION: &str = "rms_norm";
 /// [`partial`](RmsNormOptions::with_partial) set to p (pRMSNorm: Zhang & Sennrich 2019,
 /// [arXiv:1910.07467](https://arxiv.org/abs/1910.07467)). The statistic is computed in f32, in f64
 /// for f64 inputs; the output is rounded once. [`RmsNormOptions`] has the conventions of other models:
-/// `1 + gamma`, LLaMA's order of roundings, groups of features, another axis.
+/// `1 + gamma`, LLaMA's order of roundings, groups of features, each with a statistic of its own, another axis.
 ///
 /// # Shapes
 ///

@@ -62,7 +62,8 @@ impl RmsNormOptions {
         }
     }
 
-    /// Let the statistic read the first `⌈d_model·p⌉` features only; `None` for all of them.
+    /// Let the statistic read the first `⌈d_model·p⌉` features only, and of groups the first
+    /// `⌈d_model/groups·p⌉` of each; `None` for all of them.
     pub fn with_partial(mut self, partial: Option<f64>) -> Self {
         self.partial = partial;
         self
@@ -74,7 +75,7 @@ impl RmsNormOptions {
         self
     }
 
-    /// Round once, or after every step as LLaMA's own code does.
+    /// Round once, or after every step as LLaMA's own code does, which a gated norm refuses.
     pub fn with_rounding(mut self, rounding: Rounding) -> Self {
         self.rounding = rounding;
         self

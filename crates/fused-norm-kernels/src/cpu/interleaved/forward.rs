@@ -71,12 +71,11 @@ pub(in crate::cpu) fn forward<T: Element>(
             Task { y, rstd }
         })
         .collect::<Vec<_>>();
-    split::run(
+    split::each(
         problem,
         tasks.into_iter(),
         #[inline(always)]
         |task| normalise_tiles(problem, grid, x, affine, task),
-        |()| {},
     );
     // The shares are all tiles, `normalise_tiles` goes through every line of each, and
     // `normalise_compactly` has every block of a line changed, of which `Copied` stores every result.

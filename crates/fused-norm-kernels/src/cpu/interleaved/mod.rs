@@ -20,7 +20,8 @@ use crate::{Error, Problem};
 /// Where rows lie that are side by side in a buffer: with `inner` the product of the axes behind the
 /// normalised one, element j of row `r = o·inner + i`, `0 ≤ i < inner`, is at `o·pitch + j·inner + i`.
 ///
-/// A dense tensor `[outer, row_len, inner]` has a pitch of `row_len·inner`.
+/// A dense tensor `[outer, row_len, inner]` has a pitch of `row_len·inner`. For 8 rows and more: fewer are worked on as
+/// slowly as 32, and need as much memory beside the results.
 #[derive(Debug, Clone, Copy)]
 pub struct Interleaved<'a, T> {
     data: &'a [T],
@@ -77,8 +78,8 @@ impl<'a, T> Interleaved<'a, T> {
         }
     }
 
-    /// Whether no two lines share a line of the caches: one that is written past them should be
-    /// written as a whole.
+    /// Whether no two lines share a line of the caches, in memory that begins with one: one that is written past
+    /// them should be written as a whole.
     fn has_whole_lines(&self) -> bool {
         (self.inner * size_of::<T>()).is_multiple_of(64)
     }

@@ -5,6 +5,7 @@
 //! the caches pays that for all of its bytes, and pushes out what is still needed; a store past the
 //! caches does neither. What both are worth is measured in the repository's `docs/performance.md`.
 
+#[cfg(target_arch = "x86_64")]
 use core::hint::black_box;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -32,10 +33,11 @@ pub(super) fn prefetch<T>(row: &[T], start: usize) {
     prefetch_at(row, start, PREFETCH_BYTES);
 }
 
-/// Asks for what lies [`PREFETCH_BYTES`] behind the block at `start`, but of the next row, where rows are
-/// [`NEXT_ROW_BYTES`] long: this one is read for the last time, and the memory has nothing else to read.
+/// Asks for what lies [`PREFETCH_BYTES`] behind the block at `start`, but of the next row, which begins where
+/// this one ends, if rows are [`NEXT_ROW_BYTES`] long: this one is read for the last time, and the memory has
+/// nothing else to read.
 #[inline(always)]
-pub(super) fn prefetch_next<T>(row: &[T], start: usize) {
+pub(in crate::cpu) fn prefetch_next<T>(row: &[T], start: usize) {
     let bytes = size_of_val(row);
     if NEXT_ROW_BYTES.contains(&bytes) {
         prefetch_at(row, start, bytes + PREFETCH_BYTES);
@@ -63,6 +65,7 @@ pub(super) fn prefetch_at<T>(row: &[T], start: usize, bytes: usize) {
 }
 
 /// A block that starts where a line of the caches does.
+#[cfg(target_arch = "x86_64")]
 #[repr(align(64))]
 struct Staged<T>([T; BLOCK]);
 
@@ -104,7 +107,7 @@ impl Drop for Streaming {
     }
 }
 
-/// New memory, past the caches.
+/// New memory, past the caches: but for blocks that are no whole 16 bytes, or begin between them.
 pub(in crate::cpu) struct Streamed<'a, T> {
     memory: &'a mut [MaybeUninit<T>],
     fenced_by: PhantomData<&'a Streaming>,

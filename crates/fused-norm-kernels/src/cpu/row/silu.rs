@@ -1,5 +1,5 @@
 //! `silu(v) = v·σ(v)`, with `σ(v) = 1/(1 + exp(−v))`, and its derivative, without branches or tables,
-//! so that a loop over them becomes SIMD.
+//! so that a loop over them becomes SIMD: in f32, as the exponential of f64 is `libm`'s.
 //!
 //! Both are written in `exp(−|v|)`, which cannot overflow. Far on the left they are small because it
 //! is, while it may already be too small for the type: it comes in factors, and the last one is

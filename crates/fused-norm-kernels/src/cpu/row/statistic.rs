@@ -65,7 +65,8 @@ pub(super) fn rstd_of<T: Element>(
 /// Whether nothing that the mean square needs was lost in the squares.
 #[inline(always)]
 pub(super) fn is_in_range<S: Statistic>(mean: f64, epsilon: f64) -> bool {
-    mean.is_finite() && mean + epsilon >= S::SMALL_MEAN_SQUARE
+    let inside = mean + epsilon;
+    inside.is_finite() && inside >= S::SMALL_MEAN_SQUARE
 }
 
 /// An rstd in the type of computation.
@@ -284,6 +285,15 @@ mod tests {
             let error = f64::from(whole(&row, epsilon)) / exact(&row.map(f64::from), epsilon) - 1.0;
             assert!(error.abs() < 1e-7, "{epsilon:e}: off by {error:e}");
         }
+    }
+
+    #[test]
+    fn epsilon_may_take_a_mean_square_beyond_what_f64_can_hold() {
+        let (x, epsilon) = (1.2e154_f64, 1e308);
+        let (scaled, scale) = (x / 1024.0, 1024.0);
+        let expected = 1.0 / (scaled * scaled + epsilon / scale / scale).sqrt() / scale;
+        let error = whole(&[x], epsilon) / expected - 1.0;
+        assert!(error.abs() < 1e-15, "off by {error:e}");
     }
 
     #[test]

@@ -40,21 +40,26 @@ impl<T: Copy + Default> Stored<T> for &[T] {
     }
 }
 
-/// A row that is read for the last time: the next one is asked for meanwhile.
+/// A row that is read for the last time: the next one is asked for meanwhile, if it begins where this one ends.
 #[derive(Clone, Copy)]
-pub(in crate::cpu) struct Leaving<'a, T>(pub &'a [T]);
+pub(in crate::cpu) struct Leaving<'a, T> {
+    pub row: &'a [T],
+    pub next_follows: bool,
+}
 
 impl<T: Copy + Default> Stored<T> for Leaving<'_, T> {
     #[inline(always)]
     fn load(&self, start: usize, width: usize) -> [T; BLOCK] {
-        prefetch_next(self.0, start);
-        load(self.0, start, width)
+        if self.next_follows {
+            prefetch_next(self.row, start);
+        }
+        load(self.row, start, width)
     }
 }
 
 /// Where a row of results goes.
 pub(in crate::cpu) trait Destination<T> {
-    /// Whether all that is stored goes past the caches.
+    /// Whether what is stored goes past the caches, as far as it can.
     const STREAMS: bool = false;
 
     /// Stores the first `width` elements from `start`.

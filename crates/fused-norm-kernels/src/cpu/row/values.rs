@@ -202,6 +202,8 @@ where
 /// Reads the sum of two rows, and writes the sum, rounded, and what becomes of the unrounded one.
 pub(in crate::cpu) struct SumAndNorm<'a, T, To> {
     pub from: Sum<'a, T>,
+    /// Of x and of the residual: whether the next row begins where this one ends.
+    pub next_follows: [bool; 2],
     pub sum: To,
     pub y: To,
 }
@@ -212,8 +214,12 @@ impl<T: Element, To: Destination<T>> Transform<T> for SumAndNorm<'_, T, To> {
     #[inline(always)]
     fn load(&self, start: usize, width: usize) -> [T::Statistic; BLOCK] {
         if To::STREAMS {
-            prefetch_next(self.from.x, start);
-            prefetch_next(self.from.residual, start);
+            let Sum { x, residual } = self.from;
+            for (row, next_follows) in [x, residual].into_iter().zip(self.next_follows) {
+                if next_follows {
+                    prefetch_next(row, start);
+                }
+            }
         }
         self.from.block(start, width)
     }

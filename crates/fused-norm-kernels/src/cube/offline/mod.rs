@@ -43,6 +43,13 @@ pub struct Kernel {
     pub definition: KernelDefinition,
 }
 
+impl Kernel {
+    /// Units of a cube that it is launched with: not the blueprint's where it sums columns.
+    pub fn units(&self) -> u32 {
+        self.definition.settings.cube_dim.num_elems()
+    }
+}
+
 type OptionArg<T> = ComptimeOptionCompilationArg<T>;
 const BUFFER: BufferCompilationArg = BufferCompilationArg { inplace: None };
 
