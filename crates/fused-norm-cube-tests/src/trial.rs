@@ -233,10 +233,21 @@ impl Trial {
         routine: Option<Routine>,
         wanted: Wanted,
     ) -> (cube::Normalised, Gradients) {
-        let mapping = Mapping {
-            routine,
-            limits: None,
-        };
+        let limits = None;
+        self.run_as(client, Mapping { routine, limits }, wanted)
+    }
+
+    /// [`run`](Self::run), within limits of our choice too.
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    pub fn run_as(
+        &self,
+        client: &Client,
+        mapping: Mapping,
+        wanted: Wanted,
+    ) -> (cube::Normalised, Gradients) {
         let forward = self.forward(client, mapping);
         let normalised = cube::forward(client, &self.problem, forward).unwrap();
         let backward = self.backward(client, &normalised, wanted, mapping);

@@ -223,10 +223,7 @@ fn three_cubes_walk_over_all_rows() {
                     routine: Some(routine),
                     limits: Some(limits),
                 };
-                let forward = trial.forward(&client, mapping);
-                let normalised = cube::forward(&client, &trial.problem, forward).unwrap();
-                let backward = trial.backward(&client, &normalised, trial.all(), mapping);
-                let gradients = cube::backward(&client, &trial.problem, backward).unwrap();
+                let (normalised, gradients) = trial.run_as(&client, mapping, trial.all());
                 let few = outputs(&client, normalised, gradients);
 
                 let place = format!("{name} {routine:?} {}", trial.name());

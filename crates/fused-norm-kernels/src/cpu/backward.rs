@@ -14,7 +14,7 @@ use super::sums::{Sums, TaskSums};
 use super::{Element, Rows};
 use crate::{Error, Problem};
 
-/// Which gradients are computed. The others are not written, and what only they need is not kept.
+/// Which gradients are computed. The others are not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// The gradient of x.

@@ -13,7 +13,7 @@ use crate::cpu::sums::{Sums, TaskSums};
 use crate::cpu::{Affine, Element, Rows};
 use crate::{Error, GateOrder, Problem};
 
-/// Which gradients are computed. The others are not written, and what only they need is not kept.
+/// Which gradients are computed. The others are not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GatedWanted {
     /// The gradient of x.

@@ -20,8 +20,8 @@ use crate::{Error, Problem};
 /// Where rows lie that are side by side in a buffer: with `inner` the product of the axes behind the
 /// normalised one, element j of row `r = o·inner + i`, `0 ≤ i < inner`, is at `o·pitch + j·inner + i`.
 ///
-/// A dense tensor `[outer, row_len, inner]` has a pitch of `row_len·inner`. For 8 rows and more: fewer are worked on as
-/// slowly as 32, and need as much memory beside the results.
+/// A dense tensor `[outer, row_len, inner]` has a pitch of `row_len·inner`. A line of fewer
+/// rows than 32 is worked on as one of 32, and takes the memory of one while it is kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Interleaved<'a, T> {
     data: &'a [T],

@@ -37,7 +37,7 @@ pub(super) fn prefetch<T>(row: &[T], start: usize) {
 /// this one ends, if rows are [`NEXT_ROW_BYTES`] long: this one is read for the last time, and the memory has
 /// nothing else to read.
 #[inline(always)]
-pub(in crate::cpu) fn prefetch_next<T>(row: &[T], start: usize) {
+pub(super) fn prefetch_next<T>(row: &[T], start: usize) {
     let bytes = size_of_val(row);
     if NEXT_ROW_BYTES.contains(&bytes) {
         prefetch_at(row, start, bytes + PREFETCH_BYTES);
